@@ -1,0 +1,11 @@
+"""hark: run an agent inside a boundary and keep one file that records everything that crossed it.
+
+Importing this package does nothing: start-up time is a promise (`hark version`, `hark verify`), so
+every submodule is imported by the command that needs it.
+"""
+
+from typing import Final
+
+__version__: Final = "0.1.0.dev0"
+RECORDER: Final = f"hark {__version__}"
+"""What hark writes into a bundle as the name of the program that recorded it."""

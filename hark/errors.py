@@ -1,0 +1,56 @@
+"""Errors by whose fault they are, each with the exit code it ends a command with.
+
+One root, `HarkError`: whatever else escapes a command is a bug in hark. The message is one sentence that
+names the thing at fault and, where there is one, the next step; `hark.cli` prints it behind `hark: `.
+Exit codes are those of the bundle format's "Exit codes" section.
+"""
+
+from typing import ClassVar
+
+
+class HarkError(Exception):
+    """Root of every error that a user may see."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(HarkError):
+    """The command line does not make sense."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class BundleError(HarkError):
+    """The bundle (or proof, or key file) is not what it claims to be."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class TruncatedError(BundleError):
+    """The bundle ends before its footer: its writer was killed. What is there may still verify."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class PolicyError(HarkError):
+    """The operator's policy or secrets cannot be used; the agent was not started."""
+
+    exit_code: ClassVar[int] = 125
+
+
+class ConfinementError(HarkError):
+    """The host cannot confine the agent; the agent was not started."""
+
+    exit_code: ClassVar[int] = 125
+
+
+class RecordError(HarkError):
+    """An event could not be written: the flow that caused it dies and the run is ended."""
+
+    exit_code: ClassVar[int] = 123
+
+
+class UpstreamError(HarkError):
+    """A real server could not be reached or is not who it should be."""
+
+    exit_code: ClassVar[int] = 1

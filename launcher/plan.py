@@ -1,0 +1,78 @@
+"""What the launcher is asked to build, as values. Nothing here touches the host.
+
+A plan is complete: the launcher adds no grant, variable or mount that the plan (or docs/threat-model.md)
+does not name, so that what is recorded about the run is what was in force.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from socket import socket
+from typing import Final
+
+GATEWAY_V4: Final = "10.200.1.1"
+AGENT_V4: Final = "10.200.1.2"
+GATEWAY_V6: Final = "fd00:6861:726b::1"
+AGENT_V6: Final = "fd00:6861:726b::2"
+HOSTNAME: Final = "hark"
+"""What the agent sees as the host's name: the same in every run, so that replay can show it again."""
+
+
+class Access(Enum):
+    """What a grant lets the agent do below its path."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One path of the host that the agent may see, at the same path inside."""
+
+    path: str
+    access: Access
+    why: str
+    """Where it comes from, in words the user knows: `system`, `project directory`, `-read`, `interpreter of python`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run's boundary.
+
+    `files` are shown read-only at these absolute paths inside, instead of what the host has there (the CA
+    bundle, resolv.conf). `masked` paths exist inside as empty, unreadable files or directories.
+    `protected` paths lie inside a writable grant but are shown read-only (`.git/hooks`).
+    `hidden` paths are never visible whatever was granted (hark's own key, config and bundles).
+    """
+
+    argv: tuple[str, ...]
+    executable: str
+    """Absolute path of the program that will be executed, resolved on the host."""
+    workdir: str
+    env: Mapping[str, str]
+    grants: tuple[Grant, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    masked: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    home: str = "/"
+    """HOME inside: an empty private directory unless it is granted."""
+    terminal: bool = False
+    """Give the agent a private pseudo-terminal, relayed to the caller's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sockets:
+    """Sockets opened inside the gateway namespace, owned by whoever holds this value.
+
+    `tcp4` and `tcp6` listen; `SO_ORIGINAL_DST` (and `IP6T_SO_ORIGINAL_DST`) of an accepted socket tell the
+    address the agent meant. `udp4` and `udp6` receive what the agent sent to UDP port 53 of any address; a reply to the
+    sender is rewritten by the kernel to come from that address. `packets` is an AF_PACKET socket on the
+    gateway's end of the veth pair: it sees every frame from the agent, those that nftables rejects included.
+    """
+
+    tcp4: socket
+    tcp6: socket
+    udp4: socket
+    udp6: socket
+    packets: socket

@@ -1,0 +1,32 @@
+"""What the mediator is told about one run, as values, and the one thing it must be able to do: record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hark.bundle.events import Event
+from hark.policy.model import Policy, Secret
+
+
+class Recorder(Protocol):
+    """Where events go. The bundle writer is one; tests have another."""
+
+    def append(self, event: Event, *, durable: bool = False) -> int:
+        """Record `event` and return its sequence number.
+
+        MUST return only once the event is in the file (on the disk too, if `durable`), MUST be callable
+        from any thread, and MUST raise `hark.errors.RecordError` otherwise: the caller then kills the flow.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MediatorConfig:
+    """One run's mediation. Secrets carry real values: this object is never logged, pickled or recorded."""
+
+    policy: Policy
+    secrets: tuple[Secret, ...] = ()
+    upstreams: Mapping[str, str] = field(default_factory=dict)
+    """`-upstream HOST=ADDR[:PORT]`: where to dial instead, by canonical host name."""
+    upstream_roots: tuple[bytes, ...] = ()
+    """`-upstream-ca`: extra PEM roots trusted for upstreams, beside the host's trust store."""
