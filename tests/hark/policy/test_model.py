@@ -1,0 +1,38 @@
+"""Rules and secrets as values."""
+
+import pytest
+
+from hark.policy.host import HostError
+from hark.policy.model import HostRule, Secret
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("api.example", HostRule("api.example", 443)),
+        ("api.example:80", HostRule("api.example", 80)),
+        ("::1", HostRule("::1", 443)),
+        ("[::1]:80", HostRule("::1", 80)),
+    ],
+)
+def test_a_rule_reads_back_as_it_prints(text, rule):
+    assert HostRule.parse(text) == rule
+    assert HostRule.parse(str(rule)) == rule
+
+
+def test_a_rule_with_two_ports_is_refused():
+    with pytest.raises(HostError):
+        HostRule.parse("api.example:1:2")
+
+
+def test_a_secret_never_shows_its_value():
+    secret = Secret("KEY", "the-real-value", "placeholder", (HostRule("api.example"),))
+    assert "the-real-value" not in repr(secret)
+    assert "placeholder" in repr(secret)
+
+
+def test_a_secret_is_bound_to_host_and_port():
+    secret = Secret("KEY", "v", "p", (HostRule("api.example"),))
+    assert secret.bound_to("api.example", 443)
+    assert not secret.bound_to("api.example", 8443)
+    assert not secret.bound_to("other.example", 443)
