@@ -1,0 +1,140 @@
+"""The `hark` program: picks the command, imports only that one, and turns what escapes it into an exit code.
+
+What always holds: a `HarkError` becomes one sentence and its exit code; a file that cannot be opened
+becomes a sentence; a reader that went away (`| head`) ends hark in silence; Ctrl-C is 130; anything else
+is a bug, said in one line with exit code 70, and a traceback only with HARK_DEBUG=1. No command is imported
+that was not asked for.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, cast
+
+from hark.cli.spec import Args, Spec, parse, unknown
+from hark.errors import HarkError, UsageError
+
+COMMANDS: Final = ("version", "keygen")
+"""Every command is a module here: `SPEC` and `run(args) -> exit code`, with costly imports inside `run`."""
+
+EXIT_INTERNAL: Final = 70  # EX_SOFTWARE of sysexits.h
+EXIT_INTERRUPTED: Final = 130  # what a shell reports for SIGINT
+EXIT_PIPE: Final = 141  # what a shell reports for SIGPIPE
+ALIASES: Final = {
+    "--version": "version",
+    "-version": "version",
+    "-h": "help",
+    "-help": "help",
+    "--help": "help",
+}
+
+
+class Command(Protocol):
+    """What a command's module offers."""
+
+    SPEC: Spec
+    run: Callable[[Args], int]
+
+
+def entry(argv: Sequence[str] | None = None) -> int:
+    """The console script: run one command line and return its exit code. Never raises."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    _harden_output()
+    try:
+        code = dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_output()
+        return EXIT_PIPE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except HarkError as error:
+        return _fail(str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001 (the last edge: what arrives here is a bug, and is called one)
+        return _internal(error)
+    return code
+
+
+def dispatch(words: Sequence[str]) -> int:
+    """Find the command, read its arguments and run it, or print the help that was asked for."""
+    name = ALIASES.get(words[0], words[0]) if words else "help"
+    if name == "help":
+        return _help(words[1:])
+    command = load(name)
+    try:
+        args = parse(command.SPEC, words[1:])
+        return _help([name]) if args.asks_help else command.run(args)
+    except UsageError as error:
+        return _fail(str(error), command.SPEC.refused)
+    except OSError as error:
+        if error.filename is None:  # a broken pipe, or one that no user's file name explains
+            raise
+        return _fail(_os_sentence(error), command.SPEC.refused)
+
+
+def load(name: str) -> Command:
+    """The command's module, imported now. Only names in `COMMANDS` ever reach the import."""
+    if name not in COMMANDS:
+        what = f"hark has no option {name}" if name.startswith("-") else f"hark has no command {name!r}"
+        raise UsageError(unknown(what, name, COMMANDS) + " (`hark help` lists the commands)")
+    from importlib import import_module
+
+    return cast("Command", import_module(f"hark.cli.{name}"))
+
+
+def _help(words: Sequence[str]) -> int:
+    """Print the overview, or one command's help."""
+    from hark.cli import help as texts
+
+    if words:
+        print(texts.command(load(words[0]).SPEC), end="")
+    else:
+        print(texts.overview(load(name).SPEC for name in COMMANDS), end="")
+    return 0
+
+
+def _harden_output() -> None:
+    """A name that the terminal's encoding lacks is escaped, not a crash (undecodable file names too)."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _abandon_output() -> None:
+    """Point standard output at /dev/null, or the interpreter complains once more when it flushes at exit."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.close(devnull)
+
+
+def _fail(sentence: str, code: int) -> int:
+    """Say what went wrong behind what was already printed. What arrives may quote hostile bytes."""
+    from hark.visible import printable
+
+    try:
+        sys.stdout.flush()
+        print(f"hark: {printable(sentence)}", file=sys.stderr, flush=True)
+    except OSError:
+        _abandon_output()
+    return code
+
+
+def _os_sentence(error: OSError) -> str:
+    """`cannot use run.hark: no such file or directory`."""
+    why = (error.strerror or type(error).__name__).lower()
+    return f"cannot use {os.fsdecode(cast('str | bytes', error.filename))}: {why}"
+
+
+def _internal(error: BaseException) -> int:
+    """A bug: one line for everybody, the traceback for who asks."""
+    if os.environ.get("HARK_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    text = f"internal error: {type(error).__name__}: {error}; please report it with HARK_DEBUG=1 output"
+    return _fail(text, EXIT_INTERNAL)
+
+
+if __name__ == "__main__":
+    sys.exit(entry())

@@ -1,0 +1,52 @@
+"""Recorded text made safe to show: what a terminal would act on, and what the eye would be misled by, is
+shown as an escape and never sent.
+
+What always holds: the result is one line without any control character (C0, C1, DEL), line or paragraph
+separator, bidirectional control, invisible or blank-looking character, surrogate, private-use or unassigned
+code point; a backslash is doubled, so that what is shown can be told from what was recorded. Nothing is
+removed. Look-alike letters of other scripts are not unmasked here.
+"""
+
+from typing import Final
+
+SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
+
+BLANK: Final = frozenset(
+    # Printable by their Unicode category, yet drawn as nothing: good for hiding text inside text.
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+)
+VARIATION_SELECTORS: Final = (
+    (0xFE00, 0xFE0F),
+    (0xE0100, 0xE01EF),
+)  # a run of them can carry any bytes unseen
+
+
+def visible(text: str) -> str:
+    """Recorded `text` with every character that is not plainly printable written as an escape."""
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text
+    return "".join("\\\\" if char == "\\" else _shown(char) for char in text)
+
+
+def printable(text: str) -> str:
+    """Our own sentence, which may quote recorded text: escaped likewise, but a backslash stays as it is."""
+    return "".join(map(_shown, text))
+
+
+def is_plain(char: str) -> bool:
+    """Whether one character is shown as itself. `isprintable` is false for the Unicode groups Other and
+    Separator, space excepted."""
+    if not char.isprintable() or char in BLANK:
+        return False
+    return not any(low <= ord(char) <= high for low, high in VARIATION_SELECTORS)
+
+
+def _shown(char: str) -> str:
+    if is_plain(char):
+        return char
+    if char in SHORT:
+        return SHORT[char]
+    code = ord(char)
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
