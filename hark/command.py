@@ -1,0 +1,161 @@
+"""Which files a command needs in order to start: its program, its interpreters and the prefixes they live in.
+
+Follows what the kernel and the interpreters themselves would follow (symbolic links, `#!` lines, a
+virtual environment's `pyvenv.cfg`, pyenv's shims) and reads nothing else. What a program loads later from
+somewhere else is not guessed; `-read` grants it.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hark.errors import HarkError
+
+MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
+_SHEBANG_BYTES: Final = 256  # BINPRM_BUF_SIZE: the kernel reads no more of a `#!` line
+_VENV_CFG_BYTES: Final = 1 << 16
+
+
+class CommandError(HarkError):
+    """The command cannot be started, with the exit code that a shell would give: 126 or 127."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code  # type: ignore[misc]  # a shell's code is per error, not per class
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that exists: what to execute, and the host paths it cannot start without."""
+
+    executable: str
+    needs: tuple[str, ...]
+    """Files, and prefixes of interpreters, each absolute; system paths among them are harmless."""
+
+
+def find_command(name: str, workdir: str, path: str, home: str) -> Command:
+    """Resolve a command as a shell in `workdir` would. Raises CommandError: 127 not found, 126 unusable."""
+    executable = _which(name, workdir, path)
+    needs = dict.fromkeys(_needs(executable, path, home))
+    return Command(executable, tuple(needs))
+
+
+def _which(name: str, workdir: str, path: str) -> str:
+    if "/" in name:
+        candidate = os.path.normpath(os.path.join(workdir, name))
+        _check(candidate, name)
+        return candidate
+    found_unusable: CommandError | None = None
+    for directory in path.split(":"):
+        candidate = os.path.join(directory or workdir, name)
+        if not os.path.isabs(candidate):
+            candidate = os.path.normpath(os.path.join(workdir, candidate))
+        try:
+            _check(candidate, name)
+        except CommandError as error:
+            if error.exit_code != 127:
+                found_unusable = error
+            continue
+        return candidate
+    if found_unusable:
+        raise found_unusable
+    raise CommandError(f"{name}: command not found", 127)
+
+
+def _check(candidate: str, name: str) -> None:
+    try:
+        mode = os.stat(candidate).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise CommandError(f"{name}: no such file", 127) from None
+    except OSError as error:
+        raise CommandError(f"{name}: {os.strerror(error.errno or 0).lower()}", 126) from None
+    if stat.S_ISDIR(mode):
+        raise CommandError(f"{name}: is a directory", 126)
+    if not os.access(candidate, os.X_OK):
+        raise CommandError(f"{name}: permission denied; make it executable or name its interpreter", 126)
+
+
+def _needs(executable: str, path: str, home: str) -> Iterator[str]:
+    """Yield every path on the way from the command to the program that the kernel loads."""
+    program: str | None = executable
+    for _ in range(MAX_CHAIN):
+        if program is None:
+            return
+        for link in _links(program):
+            yield link
+            yield from _prefix(link, home)
+        program = _interpreter(os.path.realpath(program), path)
+    raise CommandError(f"{executable}: more than {MAX_CHAIN} interpreters follow one another", 126)
+
+
+def _links(program: str) -> Iterator[str]:
+    """Yield a path and, link by link, what it points to."""
+    for _ in range(MAX_CHAIN):
+        yield program
+        try:
+            target = os.readlink(program)
+        except OSError:
+            break
+        program = os.path.normpath(os.path.join(os.path.dirname(program), target))
+    yield os.path.realpath(program)
+
+
+def _prefix(program: str, home: str) -> Iterator[str]:
+    """Yield the installation that a program in `PREFIX/bin` belongs to, if PREFIX looks like one."""
+    directory, _, _ = program.rpartition("/")
+    prefix, _, last = directory.rpartition("/")
+    if last == "shims" and os.path.isdir(
+        f"{prefix}/versions"
+    ):  # pyenv, rbenv, nodenv: the shim asks the rest
+        yield prefix
+        return
+    if last not in ("bin", "Scripts", "sbin") or not _is_installation(prefix, home):
+        return
+    yield prefix
+    for base in _venv_home(prefix):
+        if _is_installation(os.path.dirname(base), home):
+            yield os.path.dirname(base)
+
+
+def _is_installation(prefix: str, home: str) -> bool:
+    """Refuse prefixes that hold more than a program: the home directory, ~/.local, or anything above."""
+    real, home = os.path.realpath(prefix), os.path.realpath(home)
+    if real == "/" or f"{home}/".startswith(f"{real}/") or real == f"{home}/.local":
+        return False
+    return os.path.isfile(f"{prefix}/pyvenv.cfg") or os.path.isdir(f"{prefix}/lib")
+
+
+def _venv_home(prefix: str) -> Iterator[str]:
+    """Yield `home` of a virtual environment's pyvenv.cfg (PEP 405): the directory of its base interpreter."""
+    try:
+        with open(f"{prefix}/pyvenv.cfg", "rb") as file:
+            text = file.read(_VENV_CFG_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "home" and os.path.isabs(value.strip()):
+            yield value.strip()
+
+
+def _interpreter(program: str, path: str) -> str | None:
+    """Return the program that a `#!` line names, looked up in `path` behind env(1), or None for a binary."""
+    try:
+        with open(program, "rb") as file:
+            head = file.read(_SHEBANG_BYTES)
+    except OSError as error:
+        raise CommandError(f"{program}: {os.strerror(error.errno or 0).lower()}", 126) from None
+    if not head.startswith(b"#!"):
+        return None
+    words = os.fsdecode(head[2:].partition(b"\n")[0]).split()
+    if not words:
+        return None
+    if os.path.basename(words[0]) == "env":
+        named = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), None)
+        if named is not None:
+            return _which(named, "/", path)
+    if not os.path.exists(words[0]):
+        raise CommandError(f"{program}: its interpreter {words[0]} does not exist", 127)
+    return words[0]

@@ -1,0 +1,53 @@
+"""The agent's environment, built and never inherited: what programs need, and what the policy says.
+
+Not carried over: credentials, agent sockets, proxies, preloads, and every other variable of the caller.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+KEPT: Final = (
+    *("LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "EDITOR"),
+    *("PAGER", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "JAVA_HOME", "NVM_DIR", "NODE_ENV"),
+    *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONIOENCODING", "CI"),
+)
+"""Variables of the caller that are passed on where they are set: language, terminal, installation."""
+KEPT_PREFIXES: Final = ("LC_",)
+DEFAULT_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_SYSTEM: Final = ("/usr", "/bin", "/sbin")
+
+
+def build(
+    environ: Mapping[str, str],
+    *,
+    home: str,
+    user: str,
+    visible: Iterable[str],
+    passed: Iterable[str],
+    assigned: Mapping[str, str],
+) -> dict[str, str]:
+    """Return the agent's variables. `visible` are the paths that the agent can see: PATH keeps no other.
+
+    `passed` and `assigned` are the policy's `[env]`; what it assigns wins over everything else here.
+    """
+    env = {name: value for name, value in environ.items() if name in KEPT or name.startswith(KEPT_PREFIXES)}
+    env.setdefault("LANG", "C.UTF-8")
+    env |= {"HOME": home, "USER": user, "LOGNAME": user, "SHELL": "/bin/sh", "TMPDIR": "/tmp"}  # noqa: S108 (private)
+    env["PATH"] = _path(environ.get("PATH", ""), tuple(visible))
+    env |= {name: environ[name] for name in passed if name in environ}
+    env |= assigned
+    return env
+
+
+def _path(path: str, visible: tuple[str, ...]) -> str:
+    """Keep the caller's order of what the agent can see, and add what every system has."""
+    kept = [
+        entry for entry in path.split(":") if os.path.isabs(entry) and _inside(entry, (*_SYSTEM, *visible))
+    ]
+    kept += [entry for entry in DEFAULT_PATH.split(":") if entry not in kept]
+    return ":".join(dict.fromkeys(kept))
+
+
+def _inside(path: str, roots: tuple[str, ...]) -> bool:
+    return any(path == root or path.startswith(f"{root}/") for root in roots)

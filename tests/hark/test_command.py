@@ -1,0 +1,109 @@
+"""What a command needs to start, on real files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hark.command import Command, CommandError, find_command
+
+
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def find(name: str, tmp_path: Path, path: str = "/usr/bin:/bin") -> Command:
+    return find_command(name, str(tmp_path), path, str(tmp_path / "home"))
+
+
+def test_a_program_of_the_system_is_found_on_path(tmp_path):
+    command = find("sh", tmp_path)
+    assert command.executable == "/usr/bin/sh"
+    assert os.path.realpath("/usr/bin/sh") in command.needs
+
+
+def test_a_virtual_environment_brings_its_own_prefix_and_its_base(tmp_path):
+    base = tmp_path / "py" / "3.99"
+    (base / "lib").mkdir(parents=True)
+    script(base / "bin" / "python3", "\x7fELF")
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text(f"home = {base}/bin\n")
+    (venv / "bin" / "python").symlink_to(base / "bin" / "python3")
+    needs = find(str(venv / "bin" / "python"), tmp_path).needs
+    assert str(venv) in needs
+    assert str(base) in needs
+
+
+def test_a_shebang_chain_is_followed_to_the_last_interpreter(tmp_path):
+    prefix = tmp_path / "node" / "v1"
+    (prefix / "lib").mkdir(parents=True)
+    node = script(prefix / "bin" / "node", "\x7fELF")
+    tool = script(tmp_path / "tools" / "agent", "#!/usr/bin/env node\n")
+    needs = find(str(tool), tmp_path, path=f"{prefix}/bin:/usr/bin").needs
+    assert {str(tool), str(node), str(prefix)} <= set(needs)
+
+
+def test_env_options_and_assignments_are_not_the_interpreter(tmp_path):
+    node = script(tmp_path / "bin" / "node", "\x7fELF")
+    tool = script(tmp_path / "agent", "#!/usr/bin/env -S A=b node --flag\n")
+    assert str(node) in find(str(tool), tmp_path, path=f"{tmp_path}/bin").needs
+
+
+def test_a_pyenv_shim_brings_the_installation_it_asks(tmp_path):
+    root = tmp_path / "home" / ".pyenv"
+    (root / "versions").mkdir(parents=True)
+    shim = script(root / "shims" / "python", "#!/bin/sh\n")
+    assert str(root) in find(str(shim), tmp_path).needs
+
+
+@pytest.mark.parametrize("where", ["home/bin/tool", "home/.local/bin/tool", "bin/tool"])
+def test_a_home_directory_never_counts_as_an_installation(tmp_path, where):
+    tool = script(tmp_path / where, "\x7fELF")
+    for prefix in (tmp_path, tmp_path / "home", tmp_path / "home" / ".local"):
+        (prefix / "lib").mkdir(parents=True, exist_ok=True)
+    assert find(str(tool), tmp_path).needs == (str(tool),)
+
+
+def test_a_link_into_a_users_share_brings_its_target_and_not_the_folder(tmp_path):
+    target = script(tmp_path / "home/.local/share/claude/versions/1", "\x7fELF")
+    link = tmp_path / "home/.local/bin/claude"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(target)
+    assert find(str(link), tmp_path).needs == (str(link), str(target))
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("no-such-program", 127, "command not found"),
+        ("./no-such-file", 127, "no such file"),
+        ("./plain", 126, "permission denied"),
+        ("./folder", 126, "is a directory"),
+        ("./orphan", 127, "its interpreter /no/such/interpreter does not exist"),
+        ("plain/below", 127, "no such file"),
+    ],
+)
+def test_what_cannot_start_says_so_with_a_shells_code(tmp_path, name, code, words):
+    (tmp_path / "plain").write_text("echo\n")
+    (tmp_path / "folder").mkdir()
+    script(tmp_path / "orphan", "#!/no/such/interpreter\n")
+    with pytest.raises(CommandError, match=words) as caught:
+        find(name, tmp_path)
+    assert caught.value.exit_code == code
+
+
+def test_interpreters_in_a_circle_end(tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    script(a, f"#!{b}\n")
+    script(b, f"#!{a}\n")
+    with pytest.raises(CommandError, match="interpreters follow one another"):
+        find(str(a), tmp_path)
+
+
+def test_a_relative_path_entry_is_taken_from_the_working_directory(tmp_path):
+    tool = script(tmp_path / "tools" / "t", "\x7fELF")
+    assert find("t", tmp_path, path="tools").executable == str(tool)

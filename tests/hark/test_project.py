@@ -1,0 +1,123 @@
+"""The project directory, on real trees: what is refused, masked, protected, and found changed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hark import project
+from hark.errors import PolicyError
+from hark.project import changes, fingerprints, survey
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "home" / "app"
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".git" / "config").write_text("[core]\n")
+    (root / "src").mkdir()
+    return root
+
+
+def names(root: Path, paths: tuple[str, ...]) -> set[str]:
+    return {os.path.relpath(path, root) for path in paths}
+
+
+def look(root: Path, unmask: tuple[str, ...] = (), unprotect: tuple[str, ...] = ()) -> project.Project:
+    return survey(str(root), str(root.parent), unmask, unprotect)
+
+
+def test_files_that_hold_credentials_are_masked_at_any_depth(tree):
+    for name in (".env", "src/.env.local", ".netrc", "src/.npmrc", "id_ed25519"):
+        (tree / name).write_text("x")
+    assert names(tree, look(tree).masked) == {".env", "src/.env.local", ".netrc", "src/.npmrc", "id_ed25519"}
+
+
+def test_a_pem_file_is_masked_when_it_holds_a_private_key(tree):
+    (tree / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    (tree / "tls.pem").write_text("-----BEGIN EC PRIVATE KEY-----\n")
+    assert names(tree, look(tree).masked) == {"tls.pem"}
+
+
+def test_a_key_file_that_cannot_be_read_is_masked(tree, monkeypatch):
+    (tree / "odd.pem").write_text("?")
+
+    def refuse(*_args: object) -> None:
+        raise PermissionError(13, "permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    assert names(tree, look(tree).masked) == {"odd.pem"}
+
+
+def test_the_policy_can_unmask_one_file_and_no_other(tree):
+    (tree / ".env").write_text("x")
+    (tree / "src" / ".env").write_text("x")
+    assert names(tree, look(tree, unmask=(".env",)).masked) == {"src/.env"}
+
+
+def test_installed_packages_are_not_searched(tree):
+    for name in ("node_modules/a/.npmrc", "lib/site-packages/certifi/.env"):
+        (tree / name).parent.mkdir(parents=True)
+        (tree / name).write_text("x")
+    assert look(tree).masked == ()
+
+
+def test_a_fifo_with_a_key_files_name_does_not_stop_the_search(tree):
+    os.mkfifo(tree / "wait.pem")
+    assert look(tree).masked == ()
+
+
+def test_what_runs_by_itself_is_protected_where_it_exists(tree):
+    assert names(tree, look(tree).protected) == {".git/hooks", ".git/config"}
+    assert names(tree, look(tree, unprotect=(".git/hooks",)).protected) == {".git/config"}
+
+
+def test_a_tree_too_large_to_search_is_said_to_be(tree, monkeypatch):
+    assert look(tree).complete
+    monkeypatch.setattr(project, "MAX_ENTRIES", 2)
+    assert not look(tree).complete
+
+
+def test_home_and_everything_above_it_are_refused(tree):
+    home = str(tree.parent)
+    for root in (home, str(tree.parent.parent)):
+        with pytest.raises(PolicyError, match="-workdir"):
+            survey(root, home, (), ())
+
+
+@pytest.mark.parametrize("root", ["/usr", "/etc", "/tmp", "/proc"])
+def test_a_directory_of_the_system_is_refused(root, tmp_path):
+    with pytest.raises(PolicyError, match="belongs to the system"):
+        survey(root, str(tmp_path), (), ())
+
+
+def test_a_link_to_home_is_refused_like_home(tree):
+    link = tree.parent.parent / "link"
+    link.symlink_to(tree.parent)
+    with pytest.raises(PolicyError, match="home directory"):
+        survey(str(link), str(tree.parent), (), ())
+
+
+def test_every_change_to_a_protected_path_is_found(tree):
+    (tree / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh\n")
+    (tree / "AGENTS.md").write_text("x")
+    before = fingerprints(str(tree), ())
+    assert changes(before, fingerprints(str(tree), ())) == []
+    (tree / ".git" / "hooks" / "pre-push").chmod(0o755)
+    (tree / ".vscode").mkdir()
+    (tree / ".vscode" / "tasks.json").write_text("{}")
+    (tree / "AGENTS.md").unlink()
+    assert changes(before, fingerprints(str(tree), ())) == [
+        ".git/hooks/pre-push",
+        ".vscode/tasks.json",
+        "AGENTS.md",
+    ]
+
+
+def test_what_the_agent_left_behind_cannot_hold_up_the_comparison(tree):
+    os.mkfifo(tree / ".gitmodules")
+    with open(tree / "CLAUDE.md", "wb") as file:
+        file.truncate(1 << 40)
+    (tree / ".husky").symlink_to("/proc")
+    found = fingerprints(str(tree), ())
+    assert {".gitmodules", "CLAUDE.md", ".husky"} <= found.keys()
