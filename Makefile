@@ -1,0 +1,38 @@
+# `make demo` and `make test` set up everything themselves, in .venv, on a fresh clone.
+# PYTHON=/path/to/python3 chooses the interpreter (3.12 or newer); without it one is looked for.
+
+export PYTHON
+PY := .venv/bin/python
+LOCKED := pyproject.toml .ci/setup
+
+.PHONY: demo test lint unit attack e2e bench controls lock clean
+
+demo: .venv/.run
+	$(PY) -m demo
+
+test: .venv/.dev
+	$(PY) .ci/tiers.py lint unit attack e2e
+
+lint unit attack e2e: .venv/.dev
+	$(PY) .ci/tiers.py $@
+
+bench: .venv/.dev
+	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(PY) "$$bench" || exit 1; done
+
+controls: .venv/.dev  ## every trap, defended and with its defence taken away
+	$(PY) -m tests.attacks
+
+lock: .venv/.run  ## UPGRADE="name ..." moves those packages
+	.ci/relock
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/.run: .ci/lock/run.txt $(LOCKED) .venv/bin/python
+	@.ci/setup run
+
+.venv/.dev: .ci/lock/dev.txt $(LOCKED) .venv/bin/python
+	@.ci/setup dev
+
+.venv/bin/python:  # missing, or a link to an interpreter that has gone
+	@.ci/setup run

@@ -1,0 +1,27 @@
+"""Fixtures and rules for all tests."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests.support.host import what_is_missing
+from tests.support.user import User, ordinary_user
+
+settings.register_profile("hark", deadline=None, print_blob=True)  # a slow machine is no failure
+settings.load_profile("hark")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests of tiers `attack` and `e2e` fail where the host cannot run them; they are never skipped."""
+    if item.get_closest_marker("attack") or item.get_closest_marker("e2e"):
+        missing = what_is_missing()
+        if missing:
+            pytest.fail(missing, pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def unprivileged() -> Iterator[User]:
+    """An ordinary user with a Python that has hark: see tests.support.user."""
+    with ordinary_user() as user:
+        yield user
