@@ -226,6 +226,7 @@ def _pem(label: str, body: bytes) -> bytes:
 
 def _unpem(data: bytes, where: str) -> tuple[str, bytes]:
     """Label and body of a file that holds exactly what `_pem` writes: read, written again, compared."""
+    data = data.replace(b"\r\n", b"\n")  # what mail and other systems make of a text file
     for label, size in ((PRIVATE_LABEL, SEED_SIZE + PUBLIC_SIZE), (PUBLIC_LABEL, PUBLIC_SIZE)):
         if not data.startswith(f"-----BEGIN {label}-----".encode()):
             continue
@@ -233,7 +234,7 @@ def _unpem(data: bytes, where: str) -> tuple[str, bytes]:
             body = a2b_base64(b"".join(data.split(b"\n")[1:-2]), strict_mode=True)
         except Base64Error:
             body = b""
-        if len(body) == size and _pem(label, body) == data.replace(b"\r\n", b"\n"):
+        if len(body) == size and _pem(label, body) == data:
             return label, body
         raise BundleError(f"{where} is damaged: it starts as a {label} but does not read as one")
     raise BundleError(

@@ -6,6 +6,7 @@ is a bug, said in one line with exit code 70, and a traceback only with HARK_DEB
 that was not asked for.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +19,9 @@ COMMANDS: Final = ("version", "keygen")
 """Every command is a module here: `SPEC` and `run(args) -> exit code`, with costly imports inside `run`."""
 
 EXIT_INTERNAL: Final = 70  # EX_SOFTWARE of sysexits.h
+EXIT_OUTPUT: Final = 74  # EX_IOERR of sysexits.h
+FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+"""What a print to a full or broken disk raises, without a file name; commands name their own files."""
 EXIT_INTERRUPTED: Final = 130  # what a shell reports for SIGINT
 EXIT_PIPE: Final = 141  # what a shell reports for SIGPIPE
 ALIASES: Final = {
@@ -51,6 +55,9 @@ def entry(argv: Sequence[str] | None = None) -> int:
     except HarkError as error:
         return _fail(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 (the last edge: what arrives here is a bug, and is called one)
+        if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
+            _abandon_output()
+            return _fail(f"cannot write the output: {os.strerror(error.errno or 0).lower()}", EXIT_OUTPUT)
         return _internal(error)
     return code
 
@@ -112,11 +119,12 @@ def _fail(sentence: str, code: int) -> int:
     """Say what went wrong behind what was already printed. What arrives may quote hostile bytes."""
     from hark.visible import printable
 
-    try:
-        sys.stdout.flush()
-        print(f"hark: {printable(sentence)}", file=sys.stderr, flush=True)
-    except OSError:
-        _abandon_output()
+    for stream, text in ((sys.stdout, ""), (sys.stderr, f"hark: {printable(sentence)}\n")):
+        try:
+            stream.write(text)
+            stream.flush()
+        except OSError:  # nobody reads it any more; the exit code still says what happened
+            _abandon_output()
     return code
 
 

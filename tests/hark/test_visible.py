@@ -1,0 +1,47 @@
+"""Nothing recorded can act on the terminal or mislead the eye when it is shown."""
+
+import sys
+import unicodedata
+
+import pytest
+
+from hark.visible import printable, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, äöü, 日本語, 🙂", "plain text, äöü, 日本語, 🙂"),
+        ("\x1b[31mred\x1b[0m", "\\e[31mred\\e[0m"),
+        ("\x1b]52;c;aGk=\x07", "\\e]52;c;aGk=\\x07"),
+        ("\x9b31m", "\\x9b31m"),
+        ("a\r\nb\tc\x00\x7f", "a\\r\\nb\\tc\\x00\\x7f"),
+        ("\u202egpj.exe\u2069", "\\u202egpj.exe\\u2069"),
+        ("a\u2028b\u2029c\u200bd\ufeff", "a\\u2028b\\u2029c\\u200bd\\ufeff"),
+        ("\U000e0041", "\\U000e0041"),
+        ("x\ufe0f\U000e0100\u3164\u2800", "x\\ufe0f\\U000e0100\\u3164\\u2800"),
+        ("\udc9b", "\\udc9b"),
+        ("\u00a0", "\\xa0"),
+        ("a\\nb", "a\\\\nb"),
+    ],
+)
+def test_what_a_terminal_would_act_on_is_shown_and_not_sent(text, shown):
+    assert visible(text) == shown
+
+
+def test_no_character_of_unicode_passes_that_is_a_control_or_has_no_shape():
+    refused = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        if char != " " and unicodedata.category(char) in refused:
+            assert visible(char).isascii()
+            assert visible(char).startswith("\\")
+
+
+def test_two_different_texts_never_look_the_same():
+    assert visible("\x1b") != visible("\\e")
+    assert visible("\\x1b") != visible("\x1b")
+
+
+def test_our_own_sentences_keep_their_backslashes():
+    assert printable("'\\x1b' \x1b") == "'\\x1b' \\e"
