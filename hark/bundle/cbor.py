@@ -1,0 +1,184 @@
+"""Deterministic CBOR, as much of it as bundle format 1 has: integers, bytes, text, lists, maps, bool, null.
+
+What always holds: `decode` accepts exactly what `encode` can write (RFC 8949 4.2.1: definite lengths,
+shortest heads, keys in bytewise order and once each), so a value has one spelling and a trailing byte is an
+error. Tags, floats and indefinite lengths are refused before anything is built from them; depth, number of
+items and claimed lengths are checked before they cost memory.
+
+Not done here: which keys a map must have (`hark.bundle.fields`).
+"""
+
+from collections.abc import Iterable, Mapping
+from struct import Struct
+from typing import Final
+
+from hark.errors import BundleError, RecordError
+
+MAX_DEPTH: Final = 8  # format 1 nests three deep (raw headers); much more is an attack on the stack
+MAX_ITEMS: Final = 1 << 20  # a list of one-byte items costs eight times its bytes in memory
+
+type Value = bool | int | str | bytes | list[Value] | dict[Value, Value] | None
+"""What `decode` returns. Map keys are integers, text or bytes, never containers."""
+
+_UINT, _NEGATIVE, _BYTES, _TEXT, _LIST, _MAP, _SIMPLE = 0, 1, 2, 3, 4, 5, 7
+_SIMPLE_VALUES: Final[dict[int, bool | None]] = {20: False, 21: True, 22: None}
+_WIDTHS: Final = {
+    24: (Struct(">B"), 24),
+    25: (Struct(">H"), 1 << 8),
+    26: (Struct(">I"), 1 << 16),
+    27: (Struct(">Q"), 1 << 32),
+}
+"""Additional information -> layout of the argument that follows, and the least argument that needs it."""
+
+
+def encode(value: object) -> bytes:
+    """Write `value` in its one deterministic form; what has none (a float, 65 bits) is a RecordError.
+
+    Text that is not valid Unicode (a lone surrogate, as `os.fsdecode` makes) is escaped with backslashes.
+    """
+    out = bytearray()
+    _write(out, value)
+    return bytes(out)
+
+
+def _write(out: bytearray, value: object) -> None:
+    match value:
+        case None | bool():
+            out.append(0xF6 if value is None else 0xF5 if value else 0xF4)
+        case int():
+            out += _head(_UINT, value) if value >= 0 else _head(_NEGATIVE, -1 - value)
+        case bytes() | bytearray():
+            out += _head(_BYTES, len(value))
+            out += value
+        case str():
+            text = value.encode("utf-8", "backslashreplace")
+            out += _head(_TEXT, len(text))
+            out += text
+        case list() | tuple():
+            out += _head(_LIST, len(value))
+            for item in value:
+                _write(out, item)
+        case Mapping():
+            _write_map(out, value.items())
+        case _:
+            raise RecordError(f"a value of type {type(value).__name__} has no place in a bundle")
+
+
+def _write_map(out: bytearray, items: Iterable[tuple[object, object]]) -> None:
+    pairs = sorted(((encode(key), item) for key, item in items), key=lambda pair: pair[0])
+    out += _head(_MAP, len(pairs))
+    before = b""
+    for key, item in pairs:
+        if key == before:  # two keys that differ only in what had to be escaped
+            raise RecordError("two keys of one map are written the same way: they cannot both be recorded")
+        before = key
+        out += key
+        _write(out, item)
+
+
+def _head(major: int, argument: int) -> bytes:
+    if argument < 24:
+        return bytes((major << 5 | argument,))
+    for info, (layout, _) in _WIDTHS.items():
+        if argument >> (8 * layout.size) == 0:
+            return bytes((major << 5 | info,)) + layout.pack(argument)
+    raise RecordError(f"{argument} does not fit into 64 bits: it cannot be recorded")
+
+
+def decode(data: bytes) -> Value:
+    """Read one value that fills `data`; anything else is a BundleError that says at which byte."""
+    reader = _Reader(data)
+    value = reader.item(0)
+    if reader.at != len(data):
+        raise BundleError(f"CBOR: {len(data) - reader.at} bytes follow the value at byte {reader.at}")
+    return value
+
+
+class _Reader:
+    __slots__ = ("at", "data", "items")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+        self.items = 0
+
+    def item(self, depth: int) -> Value:
+        self.items += 1
+        if depth > MAX_DEPTH:
+            raise self.error(f"nested deeper than {MAX_DEPTH}")
+        if self.items > MAX_ITEMS:
+            raise self.error(f"more than {MAX_ITEMS} items")
+        major, argument = self.head()
+        match major:
+            case 0:
+                return argument
+            case 1:
+                return -1 - argument
+            case 2:
+                return self.take(argument)
+            case 3:
+                return self.text(argument)
+            case 4:
+                self.claim(argument)
+                return [self.item(depth + 1) for _ in range(argument)]
+            case 5:
+                self.claim(2 * argument)
+                return self.map(argument, depth + 1)
+            case _:
+                return _SIMPLE_VALUES[argument]
+
+    def head(self) -> tuple[int, int]:
+        """Major type and argument of the item at hand; only shortest heads of the types above pass."""
+        if self.at >= len(self.data):
+            raise self.error("ends in the middle of a value")
+        first = self.data[self.at]
+        major, info = first >> 5, first & 31
+        if major == _SIMPLE and info not in _SIMPLE_VALUES:
+            raise self.error("a float, undefined or simple value, which format 1 does not have")
+        if major == 6:
+            raise self.error("a tag, which format 1 does not have")
+        self.at += 1
+        if info < 24:
+            return major, info
+        if info not in _WIDTHS:
+            raise self.error("an indefinite length, which format 1 does not have")
+        layout, least = _WIDTHS[info]
+        argument: int = layout.unpack(self.take(layout.size))[0]
+        if argument < least:
+            raise self.error("a number that is not written in its shortest form")
+        return major, argument
+
+    def take(self, size: int) -> bytes:
+        self.claim(size)
+        start = self.at
+        self.at = start + size
+        return self.data[start : self.at]
+
+    def claim(self, size: int) -> None:
+        """Refuse a length that the data cannot hold, before anything is allocated for it."""
+        if size > len(self.data) - self.at:
+            raise self.error(f"claims {size} bytes or items where {len(self.data) - self.at} bytes are left")
+
+    def text(self, size: int) -> str:
+        try:
+            return self.take(size).decode()
+        except UnicodeDecodeError:
+            raise self.error("text that is not UTF-8") from None
+
+    def map(self, size: int, depth: int) -> dict[Value, Value]:
+        result: dict[Value, Value] = {}
+        before = b""
+        for _ in range(size):
+            start = self.at
+            key = self.item(depth)
+            written = self.data[start : self.at]
+            if isinstance(key, list | dict):
+                raise self.error("a map key that is a list or a map")
+            if written <= before:
+                raise self.error("map keys out of order or twice")
+            before = written
+            result[key] = self.item(depth)
+        return result
+
+    def error(self, what: str) -> BundleError:
+        return BundleError(f"CBOR: {what}, at byte {self.at}")

@@ -1,0 +1,147 @@
+"""Typed fields of CBOR maps: how each shape of field is read, checked and written.
+
+What always holds: a value of the wrong type is an error in both directions (True is not an integer), a
+missing key or null reads as the zero value, and an empty bytes, list or map value is written as null.
+Unknown keys are skipped. A bundle of another writer may hold an *empty* value where we would write null:
+reading keeps that apart by type (`GivenBytes`, `GivenList`, `GivenMap`, equal to the plain empty value), so
+that what was read can be written again byte for byte.
+
+Not done here: which fields a kind has (`hark.bundle.bounds`, `hark.bundle.events`, `hark.bundle.header`).
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from hark.bundle import cbor
+from hark.errors import BundleError, RecordError
+
+FIRST_EXTRA: Final = 32
+"""Keys from here on are not format 1: a version 1 reader skips them, and they are written only when set."""
+SALT_KEY: Final = 63
+NO_MAP: Final[Mapping[Any, Any]] = MappingProxyType({})
+
+type Pairs = tuple[tuple[bytes, bytes], ...]
+"""A raw header list in order: what a map of text loses (repeated names, bytes outside UTF-8)."""
+
+
+class GivenBytes(bytes):
+    """Empty, but written as an empty byte string rather than null."""
+
+
+class GivenList(tuple[Any, ...]):
+    """Empty, but written as an empty list rather than null."""
+
+    __slots__ = ()
+
+
+class GivenMap(dict[Any, Any]):
+    """Empty, but written as an empty map rather than null."""
+
+    __slots__ = ()
+
+
+class Shape(NamedTuple):
+    """One shape of field. `fits` MUST accept exactly what `load` returns (and what `dump` can write)."""
+
+    words: str
+    zero: Any
+    fits: Callable[[Any], bool]
+    load: Callable[[Any], Any] = lambda value: value
+    given: type | None = None
+    """The type that marks an empty value as given; None where the zero value has a spelling of its own."""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
+def _is_uint(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def _is_bytes(value: Any) -> bool:
+    return isinstance(value, bytes)
+
+
+def _is_hash(value: Any) -> bool:
+    return isinstance(value, bytes) and len(value) in {0, 32}
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _is_pair(value: Any) -> bool:
+    return _is_list(value) and len(value) == 2 and _is_bytes(value[0]) and _is_bytes(value[1])
+
+
+def _map_of(is_key: Callable[[Any], bool], is_value: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    def fits(value: Any) -> bool:
+        return isinstance(value, Mapping) and all(is_key(k) and is_value(v) for k, v in value.items())
+
+    return fits
+
+
+TEXT: Final = Shape("text", "", _is_text)
+INT: Final = Shape("an integer of 64 bits", 0, _is_int)
+UINT: Final = Shape("an unsigned integer of 64 bits", 0, _is_uint)
+BOOL: Final = Shape("true or false", False, lambda value: isinstance(value, bool))  # noqa: FBT003 - a zero value
+BYTES: Final = Shape("bytes", b"", _is_bytes, given=GivenBytes)
+HASH: Final = Shape("32 bytes", b"", _is_hash, given=GivenBytes)
+TEXTS: Final = Shape("a list of text", (), lambda v: _is_list(v) and all(map(_is_text, v)), tuple, GivenList)
+UINTS: Final = Shape(
+    "a list of numbers", (), lambda v: _is_list(v) and all(map(_is_uint, v)), tuple, GivenList
+)
+PAIRS: Final = Shape(
+    "a list of pairs of bytes",
+    (),
+    lambda v: _is_list(v) and all(map(_is_pair, v)),
+    lambda v: tuple((name, value) for name, value in v),
+    GivenList,
+)
+TEXT_MAP: Final = Shape("a map of text to text", NO_MAP, _map_of(_is_text, _is_text), given=GivenMap)
+HASH_MAP: Final = Shape("a map of text to hashes", NO_MAP, _map_of(_is_text, _is_hash), given=GivenMap)
+COUNTS: Final = Shape("a map of numbers to numbers", NO_MAP, _map_of(_is_uint, _is_uint), given=GivenMap)
+
+type Layout = Mapping[int, Shape]
+"""Key -> shape, in the order of the fields of the class that holds the values."""
+
+
+def dump(name: str, layout: Layout, values: tuple[Any, ...]) -> dict[int, Any]:
+    """The map that stands for `values`; a value of the wrong type is a RecordError."""
+    result = {}
+    for (key, shape), value in zip(layout.items(), values, strict=True):
+        if not shape.fits(value):
+            raise RecordError(f"{name}: the value for key {key} is not {shape.words}: it cannot be recorded")
+        if value or shape.given is None:
+            if value or key < FIRST_EXTRA:
+                result[key] = value
+        elif isinstance(value, shape.given):
+            result[key] = value
+        elif key < FIRST_EXTRA:
+            result[key] = None
+    return result
+
+
+def load(name: str, layout: Layout, raw: cbor.Value) -> list[Any]:
+    """The values of the fields, in order; a value of the wrong type is a BundleError."""
+    if not isinstance(raw, dict):
+        raise BundleError(f"{name} is not a map")
+    if not all(_is_int(key) for key in raw):
+        raise BundleError(f"{name} has a key that is not an integer")
+    return [_field(name, key, shape, raw.get(key)) for key, shape in layout.items()]
+
+
+def _field(name: str, key: int, shape: Shape, value: cbor.Value) -> Any:
+    if value is None:
+        return shape.zero
+    if not shape.fits(value):
+        raise BundleError(f"{name}: key {key} is not {shape.words}")
+    if not value and shape.given is not None:
+        return shape.given()
+    return shape.load(value)
