@@ -1,0 +1,53 @@
+"""Synthetic addresses: each allowed name has one that stands for it alone, for the whole run.
+
+So a connection is attributable to the name it was made for, even without SNI. The names of the policy get
+theirs in sorted order before the first question, so the same policy always gives the same addresses. A
+denied name never gets one: a flood of names cannot use the range up.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Final
+
+from hark.errors import HarkError
+from hark.policy.host import is_address
+
+RANGE: Final = ipaddress.IPv4Network("198.18.0.0/15")
+"""RFC 2544's benchmarking range: nothing that an agent may want to reach lives there."""
+
+
+class AddressesExhaustedError(HarkError):
+    """The policy names more hosts than the synthetic range has addresses; the question is refused."""
+
+    exit_code = 125
+
+
+class AddressPool:
+    """Names to synthetic addresses and back. Both directions are exact; nothing is ever given out twice."""
+
+    def __init__(self, names: Iterable[str] = (), network: ipaddress.IPv4Network = RANGE) -> None:
+        self._first = int(network.network_address)
+        self._size = network.num_addresses - 2  # neither the network's own address nor its broadcast
+        self._by_name: dict[str, str] = {}
+        self._by_address: dict[str, str] = {}
+        for name in sorted(set(names)):
+            if not is_address(name):
+                self.address_of(name)
+
+    def address_of(self, name: str) -> str:
+        """Return the address of an allowed canonical name. Raises AddressesExhaustedError."""
+        known = self._by_name.get(name)
+        if known is not None:
+            return known
+        if len(self._by_name) >= self._size:
+            raise AddressesExhaustedError(
+                f"{name} gets no address: {self._size} names have one already and the range is used up"
+            )
+        address = str(ipaddress.IPv4Address(self._first + 1 + len(self._by_name)))
+        self._by_name[name] = address
+        self._by_address[address] = name
+        return address
+
+    def name_of(self, address: str) -> str | None:
+        """Return the name that a canonical address stands for, or None: the agent chose it itself."""
+        return self._by_address.get(address)

@@ -1,0 +1,87 @@
+"""Exactly one authority for each request: what was dialled, the SNI and Host or :authority are one host.
+
+Every spelling is made canonical first (`hark.policy.host`); what has no canonical form agrees with nothing.
+Judged for each request and not for each connection, on the port that the agent dialled. Pure functions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hark.policy.decide import Deny, Verdict, decide_host
+from hark.policy.host import HostError, canonical_host, format_authority, split_authority
+from hark.policy.model import HostRule, Policy
+from mediator.addresses import AddressPool
+from mediator.text import clipped
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a connection was meant to go: the name its synthetic address stands for, or a literal address."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return format_authority(self.host, self.port)
+
+
+def destination(address: str, port: int, pool: AddressPool) -> Destination:
+    """Return what the agent dialled, by name where the address is one that we gave out."""
+    literal = canonical_host(address)
+    return Destination(pool.name_of(literal) or literal, port)
+
+
+def judge_dial(policy: Policy, dialled: Destination) -> Verdict:
+    """Judge a connection by what was dialled alone."""
+    return decide_host(policy, dialled.host, dialled.port)
+
+
+def judge_sni(policy: Policy, dialled: Destination, sni: bytes | None) -> Verdict:
+    """Judge a TLS connection: an SNI, where there is one, names the host that was dialled."""
+    if sni is None:
+        return judge_dial(policy, dialled)
+    host = _canonical(sni)
+    if host is None:
+        return Deny(f"the TLS server name {clipped(sni)} is not a host name", str(_rule(dialled)))
+    if host != dialled.host:
+        return _disagree(policy, dialled, "the TLS server name", host)
+    return judge_dial(policy, dialled)
+
+
+def judge_request(policy: Policy, dialled: Destination, authorities: Sequence[bytes]) -> Verdict:
+    """Judge one request by every authority it carries (absolute form, :authority, each Host header)."""
+    hosts = [text for text in authorities if text]
+    if len(hosts) != len(authorities) or not hosts:
+        return Deny("the request names no host", str(_rule(dialled)))
+    for text in hosts:
+        named = _authority(text, dialled.port)
+        if named is None:
+            return Deny(f"the request's host {clipped(text)} is not a host name", str(_rule(dialled)))
+        if named != dialled:
+            return _disagree(policy, dialled, "the request's host", str(named))
+    return judge_dial(policy, dialled)
+
+
+def _disagree(policy: Policy, dialled: Destination, what: str, other: str) -> Deny:
+    """Refuse; the hint stays the dialled host's only where that host is not allowed either."""
+    verdict = judge_dial(policy, dialled)
+    hint = verdict.hint if isinstance(verdict, Deny) else ""
+    return Deny(f"{what} is {clipped(other)}, but the connection was made to {dialled}", hint)
+
+
+def _rule(dialled: Destination) -> HostRule:
+    return HostRule(dialled.host, dialled.port)
+
+
+def _canonical(text: bytes) -> str | None:
+    try:
+        return canonical_host(text)
+    except HostError:
+        return None
+
+
+def _authority(text: bytes, port: int) -> Destination | None:
+    try:
+        return Destination(*split_authority(text.decode("ascii"), port))
+    except (HostError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,190 @@
+"""What the mediator puts on the record: attempts before their decisions, exchanges numbered, nothing skipped.
+
+Always: `append` returns only once the event is recorded. A recorder that fails, or a flood past
+`MAX_ATTEMPTS_PER_SECOND`, marks the run as failed (`on_fatal`, once) and raises: the caller's flow dies.
+Denials are durable before their answer. Tables that the agent could grow are bounded, their events are not.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from hark.bundle.events import (
+    DnsDecision,
+    DnsQuery,
+    EgressAttempt,
+    EgressDecision,
+    Event,
+    SecretInjected,
+)
+from hark.errors import RecordError
+from hark.policy.decide import Allow, Verdict
+from mediator.authority import Destination
+from mediator.config import Recorder
+from mediator.credentials import Injection
+from mediator.text import as_text
+
+MAX_SUMMARY: Final = 1000  # distinct denied targets that are counted one by one; nobody reads more lines
+MAX_ATTEMPTS_PER_SECOND: Final = 2000
+"""Names asked for, connections made and packets rejected. A test suite makes some hundred; what makes more
+is filling the disk with denials, and is ended in words rather than dropped in silence."""
+MAX_BURST: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """One target that was refused, and how often. `rule` is the `allow_hosts` entry that would allow it."""
+
+    host: str
+    port: int
+    protocol: str
+    count: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is printed at the end of a run."""
+
+    denied: tuple[Denied, ...] = ()
+    denied_uncounted: int = 0
+    """Denials beyond `MAX_SUMMARY` distinct targets. Each is in the record."""
+    secrets: tuple[tuple[str, str, int], ...] = ()
+    """Secret, host and number of injections."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Tally:
+    denied: dict[tuple[str, int, str], Denied] = field(default_factory=dict)
+    uncounted: int = 0
+    secrets: dict[tuple[str, str], int] = field(default_factory=dict)
+    warnings: dict[str, None] = field(default_factory=dict)
+
+
+class Ledger:
+    """The one way to the recorder. Safe to call from any thread."""
+
+    def __init__(
+        self, recorder: Recorder, on_fatal: Callable[[str], None], clock: Callable[[], float]
+    ) -> None:
+        self._recorder = recorder
+        self._on_fatal = on_fatal
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._exchange = 0
+        self._tokens = float(MAX_BURST)
+        self._refilled = clock()
+        self._tally = _Tally()
+        self.fatal: str | None = None
+
+    def append(self, event: Event, *, durable: bool = False) -> None:
+        """Record `event`. Raises RecordError, and then the run is marked."""
+        if self.fatal is not None:
+            raise RecordError(f"nothing is recorded after a failure: {self.fatal}")
+        try:
+            self._recorder.append(event, durable=durable)
+        except Exception as error:
+            self.fail(f"{type(event).__name__} could not be recorded: {error}")
+            raise
+
+    def fail(self, reason: str) -> None:
+        """Mark the run as failed. The first reason is the one that counts."""
+        with self._lock:
+            first, self.fatal = self.fatal is None, self.fatal or reason
+        if first:
+            self._on_fatal(reason)
+
+    def next_exchange(self) -> int:
+        """Return a number that no other exchange of the run has."""
+        with self._lock:
+            self._exchange += 1
+            return self._exchange
+
+    def attempt(self, target: Destination, protocol: str, sni: str, verdict: Verdict) -> None:
+        """Record an attempt and then what was decided about it."""
+        self._admit()
+        self.append(EgressAttempt(host=target.host, port=target.port, protocol=protocol, sni=sni))
+        if isinstance(verdict, Allow):
+            self.append(EgressDecision(host=target.host, allowed=True, rule=verdict.rule))
+            return
+        self._count(target.host, target.port, protocol, verdict.hint)
+        self.append(
+            EgressDecision(host=target.host, allowed=False, rule="", reason=verdict.reason), durable=True
+        )
+
+    def query(self, name: str, kind: str, number: int) -> None:
+        """Record a DNS question."""
+        self._admit()
+        self.append(DnsQuery(name=name, type=kind, raw_type=number))
+
+    def answered(self, name: str, verdict: Verdict, answer: str) -> None:
+        """Record what was decided about a DNS question."""
+        if isinstance(verdict, Allow):
+            self.append(DnsDecision(name=name, allowed=True, rule=verdict.rule, answer=answer))
+            return
+        self._count(name, 0, "dns", verdict.hint)
+        self.append(DnsDecision(name=name, allowed=False, reason=verdict.reason), durable=True)
+
+    def injected(self, target: Destination, injection: Injection) -> None:
+        """Record that a credential went to `target`."""
+        with self._lock:
+            key = (injection.ref, str(target))
+            self._tally.secrets[key] = self._tally.secrets.get(key, 0) + 1
+        self.append(
+            SecretInjected(
+                ref=injection.ref,
+                placeholder=injection.placeholder,
+                host=target.host,
+                value_hash=injection.value_hash,
+            )
+        )
+
+    def warn(self, text: str) -> None:
+        """Keep a sentence for the end of the run."""
+        with self._lock:
+            if len(self._tally.warnings) < MAX_SUMMARY:
+                self._tally.warnings[text] = None
+
+    def summary(self) -> Summary:
+        """Return what has been counted so far."""
+        with self._lock:
+            return Summary(
+                denied=tuple(self._tally.denied.values()),
+                denied_uncounted=self._tally.uncounted,
+                secrets=tuple((ref, host, n) for (ref, host), n in self._tally.secrets.items()),
+                warnings=tuple(self._tally.warnings),
+            )
+
+    def _admit(self) -> None:
+        """Take one from the bucket of attempts. Raises RecordError where the agent floods."""
+        with self._lock:
+            now = self._clock()
+            self._tokens += (now - self._refilled) * MAX_ATTEMPTS_PER_SECOND
+            self._tokens = min(self._tokens, MAX_BURST) - 1
+            self._refilled = now
+            empty = self._tokens < 0
+        if empty:
+            reason = (
+                f"the agent made more than {MAX_BURST} names, connections or packets at once and more than "
+                f"{MAX_ATTEMPTS_PER_SECOND} a second"
+            )
+            self.fail(reason)
+            raise RecordError(reason)
+
+    def _count(self, host: str, port: int, protocol: str, rule: str) -> None:
+        with self._lock:
+            key = (host, port, protocol)
+            entry = self._tally.denied.get(key)
+            if entry is not None:
+                self._tally.denied[key] = replace(entry, count=entry.count + 1)
+            elif len(self._tally.denied) < MAX_SUMMARY:
+                self._tally.denied[key] = Denied(host, port, protocol, 1, rule)
+            else:
+                self._tally.uncounted += 1
+
+
+def text_map(headers: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
+    """Return headers as format 1 holds them: one value a name, the last; the raw list stands beside it."""
+    return {as_text(name): as_text(value) for name, value in headers}
