@@ -40,11 +40,11 @@ def run(args: Args) -> int:
         keys.create_private(path, key)
     except FileExistsError:
         raise UsageError(f"{path} exists, and a key is never overwritten; -out FILE makes another") from None
-    keys.create_public(public_path, key.public)
+    keys.create_public(public_path, key.public_key)
     print(f"private key  {path}")
     print(f"public key   {public_path}")
-    print(f"             {key.public.hex()}")
-    print(f"name         {keys.name(key.public)} ({keys.NAME_BITS} bits)")
+    print(f"             {key.public_key.hex()}")
+    print(f"name         {keys.name(key.public_key)} ({keys.NAME_BITS} bits)")
     return 0
 
 
