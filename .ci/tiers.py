@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,15 +84,15 @@ def run(command: tuple[str, ...], seconds: float, tally: Tally) -> bool:
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, process_group=0
     ) as process:
-        signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+        alarm = threading.Timer(max(seconds, 0), os.killpg, (process.pid, signal.SIGKILL))
+        alarm.start()
         try:
             for line in process.stdout or ():
                 print(line, end="", flush=True)
                 tally.read(line.rstrip())
             return process.wait() == 0
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            alarm.cancel()
 
 
 def run_tier(name: str, tally: Tally) -> bool:
