@@ -1,0 +1,218 @@
+"""The one writer of a bundle: events in the order in which they arrive, from any thread or task.
+
+What always holds: `append` returns only when its frame is in the file (on the disk, if `durable`), and
+frames stand in the order of their sequence numbers. Whoever finds nobody writing writes for all that wait
+(group commit), so concurrent appends share one write and one fsync. A write or sync that fails ends the
+writer for good: the file is cut back to its last whole frame, every append from then on raises, and
+`on_failure` is told once. A file that is closed without `seal` is a truncated bundle whose events verify.
+
+An event that is refused before a byte of it is written (over 64 MiB, not encodable, stopped by the guard)
+raises too, and is counted in `refused`, but the writer stays usable: how the run ended must still be
+recordable.
+
+`append` blocks its caller, also on an event loop: the write is tens of microseconds, the fsync of a denial
+a few milliseconds. Not done here: splitting bodies, choosing the outcome, moving the file
+(`hark.bundle.deliver`).
+"""
+
+import os
+import time
+from collections.abc import Callable
+from threading import Condition
+from typing import Final, Self
+
+from hark.bundle.assemble import Assembler, Guard, Sealed, Signer
+from hark.bundle.disk import Disk
+from hark.bundle.events import Event, Unknown
+from hark.bundle.header import Header
+from hark.errors import RecordError
+
+SECRET_BYTES: Final = 32
+
+
+class Writer:
+    """An open bundle. Made by `create`; closes itself at the end of a `with`."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        assembler: Assembler,
+        clock: Callable[[], int],
+        on_failure: Callable[[RecordError], None] | None,
+    ) -> None:
+        self._disk = disk
+        self._assembler = assembler
+        self._clock = clock
+        self._origin = clock()
+        self._on_failure = on_failure
+        self._turn = Condition()
+        self._queue: list[bytes] = []
+        self._sync_wanted = False
+        self._writing = False
+        self._written = 0
+        """Events in the file; `_synced` of them are on the disk too."""
+        self._synced = 0
+        self._failure: RecordError | None = None
+        self._sealed = False
+        self._refused = 0
+
+    @classmethod
+    def create(
+        cls,
+        path: str,
+        header: Header,
+        *,
+        secret: bytes | None = None,
+        guard: Guard | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+        on_failure: Callable[[RecordError], None] | None = None,
+    ) -> Self:
+        """Create the file and write its header; a RecordError says why that is not possible.
+
+        `secret` is the run's, for the salts: without one a fresh one is drawn and forgotten. `clock` is
+        monotonic nanoseconds; the run begins now. `guard` sees each payload before it is written.
+        """
+        assembler = Assembler(header, secret or os.urandom(SECRET_BYTES), guard)
+        try:
+            disk = Disk(path)
+        except OSError as error:
+            raise RecordError(f"cannot create the bundle {path}: {error.strerror}") from error
+        try:
+            disk.write(assembler.preamble)
+        except OSError as error:
+            disk.remove()
+            raise RecordError(f"cannot write the bundle {path}: {error.strerror}") from error
+        return cls(disk, assembler, clock, on_failure)
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return self._disk.path
+
+    @property
+    def refused(self) -> int:
+        """How many events were refused before anything of them was written."""
+        return self._refused
+
+    @property
+    def failure(self) -> RecordError | None:
+        """What ended the writer, if anything did."""
+        return self._failure
+
+    def append(self, event: Event | Unknown, *, durable: bool = False) -> int:
+        """Record `event`; return its sequence number once it is in the file (on the disk, if `durable`)."""
+        with self._turn:
+            self._refuse_if_over()
+            seq = self._assembler.count
+            try:
+                frame = self._assembler.add(event, self._now())
+            except Exception:
+                self._refused += 1
+                raise
+            self._queue.append(frame)
+            self._settle(seq + 1, durable=durable)
+        return seq
+
+    def seal(self, outcome: str, signer: Signer | None = None, *, signed_at: int | None = None) -> Sealed:
+        """Write the Seal event and the footer, have all of it on the disk, and take no more events.
+
+        `signed_at` is Unix nanoseconds, now unless given.
+        """
+        with self._turn:
+            self._refuse_if_over()
+            self._sealed = True
+            signed_at = time.time_ns() if signed_at is None else signed_at
+            end, sealed = self._assembler.seal(outcome, self._now(), signed_at, signer)
+            self._queue.append(end)
+            self._settle(sealed.leaf_count, durable=True)
+            try:
+                self._disk.sync_directory()
+            except OSError as error:
+                raise self._failed(error) from error
+        return sealed
+
+    def close(self) -> None:
+        """Write what waits, then let the file and its lock go; again is harmless."""
+        with self._turn:
+            if self._failure is None:
+                self._settle(self._assembler.count if self._queue else self._written, durable=False)
+            while self._writing:
+                self._turn.wait()
+            self._failure = self._failure or RecordError(f"the bundle {self.path} is closed")
+            self._disk.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _now(self) -> int:
+        return max(0, self._clock() - self._origin)
+
+    def _refuse_if_over(self) -> None:
+        if self._failure is not None:
+            raise RecordError(str(self._failure)) from self._failure
+        if self._sealed:
+            raise RecordError(f"the bundle {self.path} is sealed: it takes no more events")
+
+    def _settle(self, count: int, *, durable: bool) -> None:
+        """Return once `count` events are in the file; called with the lock held."""
+        self._sync_wanted |= durable
+        while self._written < count or (durable and self._synced < count):
+            if self._failure is not None:
+                raise RecordError(str(self._failure)) from self._failure
+            if self._writing:
+                self._turn.wait()
+            else:
+                self._write_batch()
+
+    def _write_batch(self) -> None:
+        """Write for everybody who waits, with the lock released meanwhile."""
+        batch, self._queue = self._queue, []
+        sync, self._sync_wanted = self._sync_wanted, False
+        count, start = self._assembler.count, self._disk.end
+        self._writing = True
+        self._turn.release()
+        failure: BaseException | None = None
+        try:
+            self._disk.write(b"".join(batch))
+            if sync:
+                self._disk.sync()
+        except BaseException as error:  # noqa: BLE001 - an interrupt here leaves a torn frame like any failure
+            failure = error
+        finally:
+            self._turn.acquire()
+            self._writing = False
+            self._turn.notify_all()
+        if failure is not None:
+            self._cut_back(start, batch)
+            raise self._failed(failure) from failure
+        self._written = count
+        if sync:
+            self._synced = count
+
+    def _cut_back(self, end: int, batch: list[bytes]) -> None:
+        """Leave no torn frame. What cannot be cut off either, a reader recognises as torn."""
+        for frame in batch:
+            if end + len(frame) > self._disk.end:
+                break
+            end += len(frame)
+        try:
+            self._disk.cut(end)
+        except OSError:
+            return
+
+    def _failed(self, cause: BaseException) -> RecordError:
+        """End the writer for good, and tell whoever wants to know; called with the lock held."""
+        words = cause.strerror if isinstance(cause, OSError) and cause.strerror else type(cause).__name__
+        error = RecordError(f"cannot write the bundle {self.path}: {words}; the run cannot go on unrecorded")
+        self._failure = error
+        self._turn.notify_all()
+        if self._on_failure is not None:
+            self._turn.release()
+            try:
+                self._on_failure(error)
+            finally:
+                self._turn.acquire()
+        return error
