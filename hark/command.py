@@ -121,7 +121,7 @@ def _prefix(program: str, home: str) -> Iterator[str]:
 
 def _is_installation(prefix: str, home: str) -> bool:
     """Refuse prefixes that hold more than a program: the home directory, ~/.local, or anything above."""
-    real, home = os.path.realpath(prefix), os.path.realpath(home)
+    real, home = os.path.realpath(prefix or "/"), os.path.realpath(home)
     if real == "/" or f"{home}/".startswith(f"{real}/") or real == f"{home}/.local":
         return False
     return os.path.isfile(f"{prefix}/pyvenv.cfg") or os.path.isdir(f"{prefix}/lib")

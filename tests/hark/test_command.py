@@ -107,3 +107,7 @@ def test_interpreters_in_a_circle_end(tmp_path):
 def test_a_relative_path_entry_is_taken_from_the_working_directory(tmp_path):
     tool = script(tmp_path / "tools" / "t", "\x7fELF")
     assert find("t", tmp_path, path="tools").executable == str(tool)
+
+
+def test_a_program_in_the_root_does_not_bring_the_whole_machine(tmp_path):
+    assert not {"", "/"} & set(find("/bin/sh", tmp_path).needs)

@@ -1,0 +1,90 @@
+"""`make demo`: record an agent that falls for a prompt injection, then show what the record is good for.
+
+Every line after a `$` is a command that is really run, on real input; what follows it is its real output.
+Needs no network, no root and no key.
+"""
+
+import json
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from demo import stubs
+
+HERE = Path(__file__).parent
+HARK = (sys.executable, "-m", "hark.cli.main")
+
+
+def show(*words: str, env: dict[str, str] | None = None, code: int = 0) -> None:
+    """Print a hark command, run it, and stop the demo if it does not end as it should."""
+    print(f"\n$ hark {shlex.join(words)}", flush=True)
+    ended = subprocess.run((*HARK, *words), env=env, check=False)
+    if ended.returncode != code:
+        sys.exit(f"demo: that should have ended with {code} and ended with {ended.returncode}")
+
+
+def ask(*words: str) -> list[dict[str, object]]:
+    """Run a hark command that prints JSON lines and return them."""
+    ended = subprocess.run((*HARK, *words), stdout=subprocess.PIPE, check=True)
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def main() -> int:
+    """Play the whole story in a project directory of its own."""
+    with tempfile.TemporaryDirectory(prefix="hark-demo-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        project = folder / "project"
+        project.mkdir()
+        for part in ("agent.py", "policy.toml"):
+            shutil.copy(HERE / part, project)
+        story(folder, project)
+    return 0
+
+
+def story(folder: Path, project: Path) -> None:
+    """Run, look, verify, prove."""
+    stubs.certify(folder)
+    server, keys = stubs.serve(folder, (HERE / "briefing.html").read_bytes())
+    address = f"127.0.0.1:{server.server_address[1]}"
+    real_key = f"sk-demo-{secrets.token_hex(20)}"
+    env = os.environ | {"DEMO_MODEL_KEY": real_key, "XDG_CONFIG_HOME": f"{folder}/config"}
+    env["XDG_STATE_HOME"] = f"{folder}/state"
+    os.chdir(project)
+
+    print("An agent reads a briefing that hides an instruction to send its API key away.")
+    upstreams = [f"-upstream={host}={address}" for host in (stubs.BRIEFING_HOST, stubs.MODEL_HOST)]
+    roots = f"-upstream-ca={folder}/stub.pem"
+    run = ("run", "-policy", "policy.toml", *upstreams, roots, "-o", "../run.hark")
+    show(*run, "--", "python3", "agent.py", env=env)
+
+    print("\nEverything that crossed the boundary is on the record, refusals included:")
+    show("inspect", "../run.hark")
+
+    bundle = Path("../run.hark").read_bytes()
+    print(f"\nthe model was sent the real key: {'yes' if keys == [real_key] else 'NO'}")
+    print(f"the real key stands in the record: {'YES' if real_key.encode() in bundle else 'no'}")
+    if keys != [real_key] or real_key.encode() in bundle:
+        sys.exit("demo: the key went where it should not, or did not go where it should")
+
+    print("\nAnyone can check the record:")
+    show("verify", "../run.hark")
+
+    denial = next(
+        event["seq"]
+        for event in ask("inspect", "--json", "-kind", "EgressDecision", "../run.hark")
+        if event["allowed"] is False
+    )
+    print("\nand one denial can be proved alone, without showing the rest:")
+    show("prove", "-seq", str(denial), "-out", "../denial.json", "../run.hark")
+    show("prove", "-check", "../denial.json")
+    server.shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+"""From a command line to a complete plan: everything that can be refused is refused here, before any process.
+
+Reads the policy, the secrets, the command and the project. Forks nothing, opens no socket, writes no file.
+"""
+
+import os
+import pwd
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hark import environment, project
+from hark.command import Command, find_command
+from hark.errors import PolicyError
+from hark.policy.decide import Deny, decide_name
+from hark.policy.host import HostError, canonical_host
+from hark.policy.model import Policy, Secret
+from hark.policy.parse import MAX_POLICY, parse_policy
+from launcher.plan import Access, Grant, Plan
+
+MAX_ROOTS: Final = 4 << 20  # bytes of an `-upstream-ca` file; a system's whole trust store is under 300 kB
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `hark run` was told, as written on its command line."""
+
+    argv: tuple[str, ...]
+    policy: str | None = None
+    output: str | None = None
+    key: str | None = None
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    workdir: str | None = None
+    upstreams: tuple[str, ...] = ()
+    upstream_roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that can be launched. Holds real secrets: never logged or recorded."""
+
+    plan: Plan
+    policy: Policy
+    secrets: tuple[Secret, ...]
+    upstreams: Mapping[str, str]
+    upstream_roots: tuple[bytes, ...]
+    project: project.Project
+
+
+def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
+    """Read everything one run needs. Raises PolicyError or CommandError, with nothing started or written."""
+    from hark.secrets import resolve
+    from mediator.credentials import placeholder_for
+
+    home = _home(environ)
+    policy = read_policy(options.policy)
+    workdir = os.path.realpath(options.workdir or os.getcwd())
+    surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect)
+    command = find_command(options.argv[0], workdir, environ.get("PATH", environment.DEFAULT_PATH), home)
+    grants = _grants(options, policy, command, workdir, home)
+    secrets = resolve(policy.secrets, environ, home, placeholder_for)
+    env = environment.build(
+        environ,
+        home=home,
+        user=_user(environ),
+        visible=[grant.path for grant in grants],
+        passed=policy.env_pass,
+        assigned=policy.env_set,
+    )
+    plan = Plan(
+        argv=options.argv,
+        executable=command.executable,
+        workdir=workdir,
+        env=env | {secret.name: secret.placeholder for secret in secrets},
+        grants=grants,
+        masked=(*surveyed.masked, *_secret_files(policy, home)),
+        protected=(*surveyed.protected, *_own_inputs(options)),
+        hidden=_own_places(environ, home),
+        home=home,
+        terminal=terminal,
+    )
+    upstreams = _upstreams(options.upstreams, policy)
+    return Prepared(plan, policy, secrets, upstreams, _roots(options.upstream_roots), surveyed)
+
+
+def read_policy(path: str | None) -> Policy:
+    """Read a policy file; without one, everything is denied. Raises PolicyError."""
+    if path is None:
+        return Policy()
+    return parse_policy(_read(path, MAX_POLICY, "policy"), path)
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME", "")
+    if os.path.isabs(home):
+        return os.path.normpath(home)
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/"
+
+
+def _user(environ: Mapping[str, str]) -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return environ.get("USER", "user")
+
+
+def _grants(options: Options, policy: Policy, command: Command, workdir: str, home: str) -> tuple[Grant, ...]:
+    """List what the agent may see beside the system, widest reason first; one grant a path."""
+    grants = [Grant(workdir, Access.WRITE, "project directory")]
+    why = f"needed by {options.argv[0]}"
+    grants += [Grant(path, Access.READ, why) for path in command.needs if not _is_system(path)]
+    grants += [_granted(path, Access.READ, "read_paths", home) for path in policy.read_paths]
+    grants += [_granted(path, Access.WRITE, "write_paths", home) for path in policy.write_paths]
+    grants += [_granted(path, Access.READ, "-read", home) for path in options.read]
+    grants += [_granted(path, Access.WRITE, "-write", home) for path in options.write]
+    chosen: dict[str, Grant] = {}
+    for grant in grants:
+        if grant.path not in chosen or grant.access is Access.WRITE:
+            chosen[grant.path] = grant
+    return tuple(chosen.values())
+
+
+def _is_system(path: str) -> bool:
+    return any(
+        path == top or path.startswith(f"{top}/") for top in ("/usr", "/bin", "/sbin", "/lib", "/lib64")
+    )
+
+
+def _granted(path: str, access: Access, why: str, home: str) -> Grant:
+    full = os.path.join(home, path[2:]) if path.startswith("~/") else home if path == "~" else path
+    real = os.path.realpath(full)
+    if not os.path.lexists(real):
+        raise PolicyError(f"{why} names {path}, which does not exist; create it or remove the grant")
+    if real == "/":
+        raise PolicyError(f"{why} names /, which would grant the whole machine; name what the agent needs")
+    above_home = home != "/" and (home == real or home.startswith(f"{real}/"))
+    if access is Access.WRITE and above_home:
+        raise PolicyError(f"{why} names {path}, your home directory or above it; name a directory below it")
+    return Grant(real, access, why)
+
+
+def _secret_files(policy: Policy, home: str) -> list[str]:
+    """List the files that secrets are read from: they may lie inside what the agent can see."""
+    files = [spec.file for spec in policy.secrets if spec.file is not None]
+    return [os.path.realpath(os.path.join(home, f[2:]) if f.startswith("~/") else f) for f in files]
+
+
+def _own_inputs(options: Options) -> list[str]:
+    """List the files that decide over the next run: the agent may read its policy, not rewrite it."""
+    given = [options.policy, *options.upstream_roots]
+    return [os.path.realpath(path) for path in given if path is not None]
+
+
+def _own_places(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
+    """List where hark keeps its key and its bundles: never visible, whatever was granted."""
+    places = (
+        environ.get("XDG_CONFIG_HOME") or f"{home}/.config",
+        environ.get("XDG_STATE_HOME") or f"{home}/.local/state",
+    )
+    return tuple(os.path.join(os.path.realpath(place), "hark") for place in places)
+
+
+def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
+    """Read `-upstream HOST=ADDR[:PORT]`. A host that the policy does not allow is a mistake, not a grant."""
+    upstreams: dict[str, str] = {}
+    for word in words:
+        host, equals, address = word.partition("=")
+        if not equals or not address:
+            raise PolicyError(f"-upstream {word} is not HOST=ADDR[:PORT]")
+        try:
+            name = canonical_host(host)
+        except HostError as error:
+            raise PolicyError(f"-upstream {word}: {error}") from None
+        if name in upstreams:
+            raise PolicyError(f"-upstream names {name} twice")
+        if isinstance(decide_name(policy, name), Deny):
+            raise PolicyError(
+                f'-upstream names {name}, which allow_hosts does not; add "{name}" to the policy'
+            )
+        upstreams[name] = address
+    return upstreams
+
+
+def _roots(paths: tuple[str, ...]) -> tuple[bytes, ...]:
+    roots = tuple(_read(path, MAX_ROOTS, "-upstream-ca") for path in paths)
+    for path, pem in zip(paths, roots, strict=True):
+        if b"-----BEGIN CERTIFICATE-----" not in pem:
+            raise PolicyError(f"-upstream-ca {path} holds no PEM certificate")
+    return roots
+
+
+def _read(path: str, limit: int, what: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(limit + 1)
+    except OSError as error:
+        raise PolicyError(f"cannot read {what} {path}: {os.strerror(error.errno or 0).lower()}") from None
+    if len(raw) > limit:
+        raise PolicyError(f"{what} {path} is larger than {limit} bytes")
+    return raw

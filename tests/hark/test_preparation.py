@@ -1,0 +1,133 @@
+"""Everything that can be refused is refused before a process exists, in a sentence with the next step."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hark.command import CommandError
+from hark.errors import PolicyError
+from hark.policy.model import HostRule
+from hark.preparation import Options, prepare
+from launcher.plan import Access
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    project = tmp_path / "home" / "app"
+    project.mkdir(parents=True)
+    monkeypatch.chdir(project)
+    return project
+
+
+def ready(place: Path, *argv: str, environ: dict[str, str] | None = None, **options):
+    env = {"HOME": str(place.parent), "PATH": "/usr/bin:/bin", "LANG": "C"} | (environ or {})
+    return prepare(Options(argv or ("/bin/true",), **options), env, terminal=False)
+
+
+def policy(place: Path, text: str) -> str:
+    (place / "policy.toml").write_text(text)
+    return "policy.toml"
+
+
+def test_without_a_policy_nothing_may_be_reached_and_the_project_is_writable(place):
+    prepared = ready(place)
+    assert prepared.policy.allow_hosts == ()
+    assert [(g.path, g.access) for g in prepared.plan.grants] == [(str(place), Access.WRITE)]
+    assert prepared.plan.workdir == str(place)
+
+
+def test_the_agent_gets_a_placeholder_and_never_the_value(place):
+    value = "sk-test-0123456789abcdefghij"
+    name = policy(place, 'allow_hosts = ["api.example"]\n[secrets.KEY]\nenv = "REAL"\n')
+    prepared = ready(place, policy=name, environ={"REAL": value})
+    (secret,) = prepared.secrets
+    assert secret.value == value
+    assert prepared.plan.env["KEY"] == secret.placeholder
+    assert value not in repr(prepared)
+    assert value not in "".join(prepared.plan.env.values())
+
+
+def test_the_policy_in_the_project_cannot_be_rewritten_for_the_next_run(place):
+    prepared = ready(place, policy=policy(place, ""))
+    assert str(place / "policy.toml") in prepared.plan.protected
+
+
+def test_a_file_that_holds_a_secret_is_masked_in_the_project(place):
+    (place / "token.txt").write_text("sk-test-0123456789abcdefghij\n")
+    text = f'allow_hosts = ["api.example"]\n[secrets.KEY]\nfile = "{place}/token.txt"\n'
+    assert str(place / "token.txt") in ready(place, policy=policy(place, text)).plan.masked
+
+
+def test_harks_own_key_and_bundles_are_hidden_where_the_caller_keeps_them(place):
+    hidden = ready(place, environ={"XDG_STATE_HOME": str(place / "state")}).plan.hidden
+    assert hidden == (f"{place.parent}/.config/hark", f"{place}/state/hark")
+
+
+def test_grants_carry_where_they_come_from(place, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    prepared = ready(place, read=(str(tmp_path / "in"),), write=(str(tmp_path / "out"),))
+    assert [(g.path, g.access, g.why) for g in prepared.plan.grants[1:]] == [
+        (str(tmp_path / "in"), Access.READ, "-read"),
+        (str(tmp_path / "out"), Access.WRITE, "-write"),
+    ]
+
+
+def test_writing_wins_where_a_path_is_granted_twice(place, tmp_path):
+    (tmp_path / "d").mkdir()
+    prepared = ready(place, read=(str(tmp_path / "d"),), write=(str(tmp_path / "d"),))
+    assert [g.access for g in prepared.plan.grants if g.path == str(tmp_path / "d")] == [Access.WRITE]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"read": ("/no/such/path",)}, "does not exist"),
+        ({"read": ("/",)}, "whole machine"),
+        ({"write": ("~",)}, "home directory"),
+        ({"workdir": "/no/such/dir"}, "is not a directory"),
+        ({"workdir": "/etc"}, "belongs to the system"),
+        ({"policy": "none.toml"}, r"cannot read policy none\.toml: no such file"),
+        ({"upstreams": ("api.example",)}, "is not HOST=ADDR"),
+        ({"upstreams": ("api.example=127.0.0.1",)}, "allow_hosts does not"),
+        ({"upstreams": ("a b=127.0.0.1",)}, "control character or a space"),
+        ({"upstream_roots": ("none.pem",)}, r"cannot read -upstream-ca none\.pem"),
+        ({"upstream_roots": ("/etc/hostname",)}, "holds no PEM certificate"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(place, options, words):
+    with pytest.raises(PolicyError, match=words) as caught:
+        ready(place, **options)
+    assert caught.value.exit_code == 125
+
+
+def test_an_upstream_is_kept_by_canonical_name(place):
+    name = policy(place, 'allow_hosts = ["api.example"]')
+    prepared = ready(place, policy=name, upstreams=("API.Example.=127.0.0.1:8443",))
+    assert prepared.upstreams == {"api.example": "127.0.0.1:8443"}
+    assert prepared.policy.allow_hosts == (HostRule("api.example"),)
+
+
+def test_a_command_that_does_not_exist_is_refused_as_a_shell_would(place):
+    with pytest.raises(CommandError) as caught:
+        ready(place, "no-such-command")
+    assert caught.value.exit_code == 127
+
+
+def test_home_itself_is_no_project(place, monkeypatch):
+    monkeypatch.chdir(place.parent)
+    with pytest.raises(PolicyError, match="home directory"):
+        ready(place)
+
+
+def test_a_secret_that_is_not_set_is_named(place):
+    name = policy(place, 'allow_hosts = ["api.example"]\n[secrets.KEY]\nenv = "UNSET"\n')
+    with pytest.raises(PolicyError, match="UNSET is not set"):
+        ready(place, policy=name)
+
+
+def test_the_callers_environment_does_not_reach_the_agent(place):
+    env = ready(place, environ={"AWS_SECRET_ACCESS_KEY": "x", "SSH_AUTH_SOCK": "/s"}).plan.env
+    assert not {"AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK"} & env.keys()
+    assert os.path.isabs(env["HOME"])
