@@ -32,7 +32,7 @@ class Grant:
     path: str
     access: Access
     why: str
-    """Where it comes from, in words the user knows: `system`, `project directory`, `-read`, `interpreter of python`."""
+    """Where it comes from, in words the user knows: `system`, `project directory`, `-read`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,11 @@ class Sockets:
     """Sockets opened inside the gateway namespace, owned by whoever holds this value.
 
     `tcp4` and `tcp6` listen; `SO_ORIGINAL_DST` (and `IP6T_SO_ORIGINAL_DST`) of an accepted socket tell the
-    address the agent meant. `udp4` and `udp6` receive what the agent sent to UDP port 53 of any address; a reply to the
-    sender is rewritten by the kernel to come from that address. `packets` is an AF_PACKET socket on the
-    gateway's end of the veth pair: it sees every frame from the agent, those that nftables rejects included.
+    address the agent meant. `udp4` and `udp6` receive what the agent sent to UDP port 53 of any address; a
+    reply to the sender is rewritten by the kernel to come from that address. `packets` is an AF_PACKET socket
+    on the gateway's end of the veth pair: it sees the first 256 bytes of every frame from the agent but TCP
+    (which the listeners see), those that nftables rejects included. Multicast listener reports (ICMPv6 type
+    143) are the agent's kernel talking, not the agent.
     """
 
     tcp4: socket

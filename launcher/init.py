@@ -1,0 +1,201 @@
+"""Process 1 inside: builds the view, holds the agent back until it is told to start it, and then watches.
+
+Always holds: when this process ends, so does every process inside, however it was daemonised. It ends when
+the agent does, when the supervisor's end of the channel closes, when its parent dies, and on any error of
+its own. Its memory is a copy of the supervisor's, so it is not dumpable, its arguments and environment are
+blanked, and Landlock keeps the agent from tracing or signalling it.
+"""
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import socket
+import termios
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from hark.errors import HarkError
+from launcher import kernel, mounts, seccomp, wire
+from launcher.caller import Inherited
+from launcher.confine import Agent, become
+from launcher.identity import Identity
+from launcher.plan import HOSTNAME, Plan
+from launcher.trees import Tree
+from launcher.view import View
+
+_STATUS_BYTES: Final = 1 << 16
+_TIOCSPTLCK: Final = 0x40045431  # unlocks the other end of a new pseudo-terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What process 1 is given by the one that made its namespaces."""
+
+    plan: Plan
+    view: View
+    identity: Identity
+    inherited: Inherited
+    channel: socket.socket
+    life: int
+    """A pipe that only the parent holds the other end of: end of file means that it is gone."""
+
+
+def run(inside: Inside, trees: Mapping[str, Tree], devices: Mapping[str, Tree]) -> NoReturn:
+    """Be process 1."""
+    try:
+        kernel.die_with_parent(signal.SIGKILL)
+        os.setsid()
+        kernel.set_name("hark-init")
+        socket.sethostname(HOSTNAME)
+        kernel.blank_arguments()
+        os.environ.clear()
+        uncovered = mounts.build(inside.plan, inside.view, trees, devices, inside.identity)
+        terminal = _open_terminal() if inside.plan.terminal else None
+        fields = ["\n".join(paths) for paths in (uncovered.masked, uncovered.protected, uncovered.hidden)]
+        master = () if terminal is None else (terminal[0],)
+        wire.send(inside.channel, "ready", *fields, descriptors=master)
+        if terminal is not None:
+            os.close(terminal[0])
+        _start_and_watch(inside, None if terminal is None else terminal[1])
+    except HarkError as error:
+        fail(inside.channel, str(error))
+    except OSError as error:
+        fail(
+            inside.channel,
+            f"cannot build the agent's view ({error.filename or 'file tree'}): {error.strerror}",
+        )
+    except BaseException as error:  # noqa: BLE001  (nothing may run on without its init)
+        fail(inside.channel, f"cannot start the agent: {type(error).__name__}: {error}")
+    finally:
+        os._exit(0)
+
+
+def fail(channel: socket.socket, reason: str) -> None:
+    """Tell the supervisor why there is no boundary; it may be gone already."""
+    with contextlib.suppress(OSError):
+        wire.send(channel, "failed", wire.CONFINEMENT, reason)
+
+
+def _open_terminal() -> tuple[int, int]:
+    master = os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    fcntl.ioctl(master, _TIOCSPTLCK, b"\0\0\0\0")
+    slave = os.open("/dev/pts/0", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    return master, slave
+
+
+def _start_and_watch(inside: Inside, terminal: int | None) -> None:
+    message = _await_start(inside)
+    if message is None:
+        return
+    files = dict(inside.plan.files)
+    if message.descriptors:
+        files.update(wire.unpack_files(message.descriptors[0]))
+    mounts.show_files(files)
+    mounts.finish(inside.plan.workdir)
+    # Not before: the proc files that mounting and the terminal need would belong to nobody.
+    kernel.set_dumpable(dumpable=False)
+    wake = _wake_on_children()
+    agent = _spawn(inside, tuple(files), terminal)
+    if agent is not None:
+        _watch(inside, agent, wake)
+
+
+def _await_start(inside: Inside) -> wire.Message | None:
+    poll = select.poll()
+    poll.register(inside.channel, select.POLLIN)
+    poll.register(inside.life, select.POLLIN)
+    ready = dict(poll.poll())
+    if inside.life in ready:
+        return None
+    message = wire.receive(inside.channel)
+    return message if message.word == "start" else None
+
+
+def _wake_on_children() -> int:
+    read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    return read
+
+
+def _spawn(inside: Inside, shown: tuple[str, ...], terminal: int | None) -> int | None:
+    """Start the agent; None, and the supervisor told why, if it could not be executed."""
+    read, write = os.pipe2(os.O_CLOEXEC)
+    agent = Agent(
+        plan=inside.plan,
+        view=inside.view,
+        shown=shown,
+        inherited=inside.inherited,
+        filter=seccomp.program(seccomp.architecture()),
+        terminal=terminal,
+        status=write,
+    )
+    child = os.fork()
+    if child == 0:
+        # It needs no PR_SET_PDEATHSIG: the kernel ends it with process 1, and it would outlive exec.
+        signal.set_wakeup_fd(-1)
+        become(agent)
+    os.close(write)
+    with open(read, "rb") as file:
+        report = file.read(_STATUS_BYTES)
+    if report:
+        kind, _, text = report.decode(errors="surrogateescape").partition("\0")
+        wire.send(inside.channel, "failed", kind, text)
+        return None
+    wire.send(inside.channel, "started")
+    return child
+
+
+def _watch(inside: Inside, agent: int, wake: int) -> None:
+    poll = select.poll()
+    for source in (inside.channel.fileno(), inside.life, wake):
+        poll.register(source, select.POLLIN)
+    while True:
+        ready = dict(poll.poll())
+        if inside.life in ready:
+            return
+        if wake in ready:
+            os.read(wake, 4096)
+            if _reap(inside.channel, agent):
+                return
+        if inside.channel.fileno() in ready and not _obey(wire.receive(inside.channel), agent):
+            return
+
+
+def _reap(channel: socket.socket, agent: int) -> bool:
+    """Collect every child that changed; True when the agent itself has ended."""
+    while True:
+        try:
+            child, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+        except ChildProcessError:
+            return False
+        if child == 0:
+            return False
+        if child != agent:
+            continue
+        if os.WIFSTOPPED(status):
+            wire.send(channel, "stopped", str(os.WSTOPSIG(status)))
+            continue
+        if os.WIFSIGNALED(status):
+            wire.send(channel, "ended", "signal", str(os.WTERMSIG(status)))
+        else:
+            wire.send(channel, "ended", "code", str(os.WEXITSTATUS(status)))
+        return True
+
+
+def _obey(message: wire.Message, agent: int) -> bool:
+    """Do what the supervisor says; False when it is gone."""
+    with contextlib.suppress(ProcessLookupError):
+        if message.word == "signal":
+            number = int(message.fields[0])
+            if message.fields[1] == "group":
+                os.killpg(agent, number)
+            else:
+                os.kill(agent, number)
+        elif message.word == "continue":
+            os.killpg(agent, signal.SIGCONT)
+    return bool(message.word)

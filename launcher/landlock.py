@@ -1,0 +1,100 @@
+"""Landlock: the agent may read and write what the view's layers say, and nothing else that is mounted.
+
+File rules come from the landlock package; scopes (signals and abstract sockets stay inside the agent's tree)
+are beyond it and go by an own ruleset where the kernel has them (ABI 6). There are no TCP rules: a refused
+connect would never reach the gateway, where attempts are judged and recorded.
+"""
+
+import ctypes
+import os
+import stat
+import struct
+from typing import Final
+
+from landlock import FSAccess, Ruleset, landlock_abi_version  # type: ignore[import-untyped]
+
+from launcher import kernel
+from launcher.view import Kind, View
+
+_CREATE_RULESET: Final = 444
+_RESTRICT_SELF: Final = 446
+_SCOPES_ABI: Final = 6
+_SCOPE_ABSTRACT_SOCKETS: Final = 1
+_SCOPE_SIGNALS: Final = 2
+
+_READ: Final = FSAccess.READ_FILE | FSAccess.READ_DIR | FSAccess.EXECUTE
+_LIST: Final = FSAccess.READ_DIR
+_NO_DEVICES: Final = FSAccess.MAKE_CHAR | FSAccess.MAKE_BLOCK
+
+
+def abi() -> int:
+    """The kernel's Landlock ABI; raises OSError where it has none or it is switched off."""
+    ctypes.set_errno(0)  # the package takes any errno left over for its own failure
+    return int(landlock_abi_version())
+
+
+def _write() -> FSAccess:
+    return FSAccess.all() & ~_NO_DEVICES
+
+
+def _fixed() -> dict[str, FSAccess]:
+    """What the launcher itself puts into every view."""
+    device = FSAccess.all_file() & ~FSAccess.EXECUTE
+    return {
+        "/": _LIST,
+        "/etc": _READ,
+        "/run": _READ,
+        "/proc": FSAccess.READ_FILE | FSAccess.READ_DIR | FSAccess.WRITE_FILE,
+        "/dev": device | _LIST,
+        "/dev/shm": _write(),  # noqa: S108  (the agent's own)
+    }
+
+
+def _rules(view: View, shown: list[str]) -> dict[str, FSAccess]:
+    rules = _fixed()
+    for layer in view.layers:
+        rules[layer.path] = _READ if layer.kind is Kind.READ else _write()
+    for path in shown:
+        rules.setdefault(path, _READ)
+    return rules
+
+
+def _standard_streams() -> dict[int, FSAccess]:
+    """Files given as standard streams may be opened again by /dev/stdout, as far as they were open."""
+    by_mode = {
+        os.O_RDONLY: FSAccess.READ_FILE,
+        os.O_WRONLY: FSAccess.WRITE_FILE | FSAccess.TRUNCATE,
+        os.O_RDWR: FSAccess.READ_FILE | FSAccess.WRITE_FILE | FSAccess.TRUNCATE,
+    }
+    import fcntl
+
+    rights = {}
+    for descriptor in range(3):
+        kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+        if kind in (stat.S_IFREG, stat.S_IFCHR):
+            mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+            rights[descriptor] = by_mode[mode] & FSAccess.all_file()
+    return rights
+
+
+def restrict(view: View, shown: list[str]) -> None:
+    """Confine the calling process for good; `shown` are single files that the launcher wrote for it."""
+    supports_scopes = abi() >= _SCOPES_ABI
+    ruleset = Ruleset()
+    files = FSAccess.all_file()
+    for path, rights in _rules(view, shown).items():
+        allowed = rights if os.path.isdir(path) else rights & files
+        ruleset.allow(path, rules=allowed)
+    for descriptor, rights in _standard_streams().items():
+        ruleset.allow(f"/proc/self/fd/{descriptor}", rules=rights)
+    ruleset.apply()
+    if supports_scopes:
+        _restrict_scopes()
+
+
+def _restrict_scopes() -> None:
+    attributes = struct.pack("QQQ", 0, 0, _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS)
+    buffer = ctypes.create_string_buffer(attributes, len(attributes))
+    ruleset = kernel.syscall(_CREATE_RULESET, "landlock_create_ruleset", buffer, len(attributes), 0)
+    kernel.syscall(_RESTRICT_SELF, "landlock_restrict_self", ruleset, 0)
+    os.close(ruleset)

@@ -1,0 +1,256 @@
+"""The agent's file tree, built from nothing and pivoted into.
+
+The root is an empty tmpfs that ends up read-only. The trees of the grants were taken before
+(`launcher.trees`), so one pivot is enough: nothing below the old root is needed when the new one covers it.
+When `build` returns, the host's tree is gone from this mount namespace.
+
+What cannot hold, and is reported rather than promised: a `masked`, `protected` or `hidden` path that does
+not exist yet has nothing to mount on; a `protected` symbolic link could be replaced. Not reported: a file
+that has another name inside a grant (a hard link, a bind mount of the host's) is not covered there.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hark.errors import ConfinementError
+from launcher import kernel
+from launcher.etc import generated
+from launcher.identity import Identity
+from launcher.plan import Plan
+from launcher.trees import Tree
+from launcher.view import SHARED_SCRATCH, Kind, View, contains, parts
+
+_NO_SPECIAL: Final = kernel.MS_NOSUID | kernel.MS_NODEV
+_READ_ONLY: Final = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
+_SCAFFOLD: Final = "/.hark"
+"""Where sources of small mounts stand until the agent starts; removed before."""
+_EMPTY_FILE: Final = f"{_SCAFFOLD}/file"
+_EMPTY_DIRECTORY: Final = f"{_SCAFFOLD}/directory"
+
+_PROC_READ_ONLY: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
+"""A process with uid 0, or the caller's own, could otherwise turn the host's kernel settings through them."""
+_PROC_MASKED: Final = (
+    "kcore",
+    "keys",
+    "key-users",
+    "kmsg",
+    "latency_stats",
+    "sched_debug",
+    "timer_list",
+)
+_DEVICE_LINKS: Final = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """Paths of the plan that could not be covered, because there is nothing at them."""
+
+    masked: tuple[str, ...]
+    protected: tuple[str, ...]
+    hidden: tuple[str, ...]
+
+
+def leave_host_propagation() -> None:
+    """Let no mount made from here on reach the host, and none of the host's reach us."""
+    kernel.mount("", "/", kernel.MS_REC | kernel.MS_PRIVATE)
+
+
+def build(
+    plan: Plan, view: View, trees: Mapping[str, Tree], devices: Mapping[str, Tree], identity: Identity
+) -> Uncovered:
+    """Make the view the root of this process's mount namespace."""
+    os.umask(0o022)
+    kernel.mount("tmpfs", "/tmp", _NO_SPECIAL, "mode=755")  # noqa: S108  (a place to stand, this namespace's)
+    os.chdir("/tmp")  # noqa: S108
+    for name in ("dev", "etc", "proc", "run", "sys", "tmp", "var", _SCAFFOLD[1:]):
+        os.mkdir(name)
+    _add_devices(devices)
+    kernel.mount("proc", "./proc", _NO_SPECIAL | kernel.MS_NOEXEC)
+    _add_layers(view, trees)
+    _add_links(view)
+    for name, content in generated(plan, identity).items():
+        _write("." + name, content)
+    _pivot()
+    _make_empties()
+    _guard_proc()
+    return _cover(plan, view)
+
+
+def _pivot() -> None:
+    kernel.pivot_root_here()
+    kernel.unmount(".")
+    os.chdir("/")
+
+
+def _write(path: str, content: bytes, mode: int = 0o644) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as file:
+        file.write(content)
+
+
+def _attach(tree: int, target: str) -> None:
+    place = os.open(target, os.O_PATH | os.O_CLOEXEC)
+    try:
+        kernel.attach(tree, place, target)
+    finally:
+        os.close(place)
+        os.close(tree)
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o644))
+
+
+def _add_devices(devices: Mapping[str, Tree]) -> None:
+    flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+    kernel.mount("tmpfs", "./dev", flags, "mode=755")
+    for name, tree in devices.items():
+        _touch(f"./dev/{name}")
+        _attach(tree.descriptor, f"./dev/{name}")
+    for name, target in _DEVICE_LINKS.items():
+        os.symlink(target, f"./dev/{name}")
+    os.mkdir("./dev/pts")
+    # No gid=5 as on a host: group tty does not exist in the user namespace.
+    kernel.mount("devpts", "./dev/pts", flags, "newinstance,ptmxmode=0666,mode=0620")
+    os.mkdir("./dev/shm")
+    kernel.mount("tmpfs", "./dev/shm", _NO_SPECIAL, "mode=1777")
+    _make_read_only("./dev")
+
+
+def _make_read_only(path: str) -> None:
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        kernel.mount_setattr(place, kernel.ATTR_RDONLY, path, recursive=False)
+    finally:
+        os.close(place)
+
+
+def _add_layers(view: View, trees: Mapping[str, Tree]) -> None:
+    for layer in view.layers:
+        place = "." + layer.path
+        try:
+            if layer.kind is Kind.SCRATCH:
+                os.makedirs(place, exist_ok=True)
+                shared = layer.path in SHARED_SCRATCH
+                kernel.mount("tmpfs", place, _NO_SPECIAL, "mode=1777" if shared else "mode=700")
+            else:
+                _add_grant(trees[layer.path], place)
+        except OSError as error:
+            reason = os.strerror(error.errno or 0).lower()
+            raise ConfinementError(f"cannot show {layer.path} to the agent: {reason}") from error
+
+
+def _add_grant(tree: Tree, place: str) -> None:
+    if tree.directory:
+        os.makedirs(place, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        if not os.path.lexists(place):
+            _touch(place)
+    _attach(tree.descriptor, place)
+
+
+def _add_links(view: View) -> None:
+    for path, target in view.links:
+        if any(contains(layer.path, path) for layer in view.layers):
+            continue  # the layer shows the link itself, or hides it on purpose
+        os.makedirs("." + os.path.dirname(path), exist_ok=True)
+        if not os.path.lexists("." + path):
+            os.symlink(target, "." + path)
+
+
+def _make_empties() -> None:
+    _write(_EMPTY_FILE, b"", mode=0)
+    os.mkdir(_EMPTY_DIRECTORY, 0o000)
+
+
+def _guard_proc() -> None:
+    for name in _PROC_READ_ONLY:
+        path = f"/proc/{name}"
+        if os.path.exists(path):
+            _bind_read_only(path, path, kernel.ATTR_NOEXEC)
+    for name in _PROC_MASKED:
+        _mask(f"/proc/{name}")
+
+
+def _bind_read_only(source: str, target: str, more: int = 0) -> None:
+    tree = kernel.open_tree(source)
+    kernel.mount_setattr(tree, _READ_ONLY | more, source, recursive=True)
+    _attach(tree, target)
+
+
+def _mask(path: str) -> bool:
+    """Put nothing where `path` is; False if there is nothing to put it on."""
+    if not os.path.exists(path):
+        return False
+    empty = _EMPTY_DIRECTORY if os.path.isdir(path) else _EMPTY_FILE
+    _bind_read_only(empty, path)
+    return True
+
+
+def _cover(plan: Plan, view: View) -> Uncovered:
+    pinned: set[str] = set()
+    unprotected = tuple(path for path in plan.protected if not _protect(path, view, pinned))
+    unmasked = tuple(path for path in plan.masked if not _mask(path))
+    unhidden = tuple(path for path in plan.hidden if not _mask(path))
+    return Uncovered(masked=unmasked, protected=unprotected, hidden=unhidden)
+
+
+def _protect(path: str, view: View, pinned: set[str]) -> bool:
+    if not os.path.exists(path) or os.path.realpath(path) != path:
+        return False  # a link could be replaced, whatever is mounted on its target
+    for parent in _parents_to_pin(path, view):
+        if parent not in pinned:
+            # A mount point cannot be renamed: otherwise the agent moves `.git` away and makes another.
+            _attach(kernel.open_tree(parent), parent)
+            pinned.add(parent)
+    _bind_read_only(path, path)
+    return True
+
+
+def _parents_to_pin(path: str, view: View) -> Iterable[str]:
+    grants = [layer.path for layer in view.layers if contains(layer.path, path)]
+    top = len(parts(grants[-1])) if grants else 0
+    names = parts(path)
+    return ["/" + "/".join(names[:length]) for length in range(top + 1, len(names))]
+
+
+def show_files(files: Mapping[str, bytes]) -> None:
+    """Show each of `files` read-only at its path, over what the view has there."""
+    for number, (path, content) in enumerate(sorted(files.items())):
+        place = os.path.realpath(path)
+        try:
+            if os.path.exists(place):
+                source = f"{_SCAFFOLD}/{number}"
+                _write(source, content)
+                _bind_read_only(source, place)
+            else:
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                _write(place, content)
+        except OSError as error:
+            reason = os.strerror(error.errno or 0).lower()
+            raise ConfinementError(f"cannot show {path} to the agent: {reason}") from error
+
+
+def finish(workdir: str) -> None:
+    """Take the scaffold away, make the root read-only, and go where the agent starts."""
+    for name in os.listdir(_SCAFFOLD):
+        path = f"{_SCAFFOLD}/{name}"
+        if os.path.isdir(path):
+            os.rmdir(path)
+        else:
+            os.unlink(path)
+    os.rmdir(_SCAFFOLD)
+    _make_read_only("/")
+    try:
+        os.chdir(workdir)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0).lower()
+        raise ConfinementError(f"cannot start in {workdir}: {reason} inside the boundary") from error

@@ -1,0 +1,178 @@
+"""The system call filter: a list of what is allowed, judged by number and arguments, for two architectures.
+
+Always holds: a call of another architecture's ABI kills the process; namespace flags, setuid and setgid
+bits, sockets of other families than UNIX, INET, INET6 and route netlink, raw sockets, and ioctls that
+type into a terminal are refused; whatever is not listed is refused. Setuid bits matter since root's agent
+writes files that belong to root on disk. Pointers cannot be judged here, so calls that hide their flags
+behind one look as if they did not exist.
+"""
+
+import ctypes
+import errno
+import os
+import socket
+import struct
+from typing import Final
+
+from hark.errors import ConfinementError
+from launcher import kernel
+from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NEWEST_KNOWN, X86_64, Numbers
+
+type Instruction = tuple[int, int, int, int]
+type Block = list[Instruction]
+
+_AUDIT_ARCH: Final = {X86_64: 0xC000003E, ARM64: 0xC00000B7}
+_MACHINES: Final = {"x86_64": X86_64, "aarch64": ARM64}
+
+_LOAD: Final = 0x20
+_AND: Final = 0x54
+_JUMP_EQUAL: Final = 0x15
+_JUMP_GREATER: Final = 0x25
+_JUMP_GREATER_EQUAL: Final = 0x35
+_JUMP_BITS: Final = 0x45
+_RETURN: Final = 0x06
+_NUMBER_OFFSET: Final = 0
+_ARCH_OFFSET: Final = 4
+_ARGUMENTS_OFFSET: Final = 16  # low words: both architectures are little-endian
+
+_ALLOW: Final = 0x7FFF0000
+_KILL_PROCESS: Final = 0x80000000
+_ERRNO: Final = 0x00050000
+
+_NAMESPACE_FLAGS: Final = 0x7E020000  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}; NEWTIME needs clone3
+_SET_ID_BITS: Final = 0o6000
+_CREATING: Final = os.O_CREAT | 0o20000000  # __O_TMPFILE without O_DIRECTORY
+_TYPING_IOCTLS: Final = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+_TYPE_MASK: Final = 0xF  # the rest of a socket's type is SOCK_CLOEXEC and SOCK_NONBLOCK
+_INET_PROTOCOLS: Final = (
+    0,
+    6,
+    17,
+    1,
+    58,
+    262,
+)  # any, TCP, UDP, ICMP, ICMPv6 (ping), MPTCP (Go listens with it)
+_PERSONALITIES: Final = (0, 0x0008, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)  # Linux, setarch -R, and asking
+
+_PR_SET_SECCOMP: Final = 22
+_SECCOMP_MODE_FILTER: Final = 2
+
+
+def _give(verdict: int) -> Block:
+    return [(_RETURN, 0, 0, verdict)]
+
+
+def _refuse(number: int = errno.EPERM) -> Block:
+    return _give(_ERRNO | number)
+
+
+def _argument(index: int) -> Instruction:
+    return (_LOAD, 0, 0, _ARGUMENTS_OFFSET + 8 * index)
+
+
+def _case(value: int, block: Block) -> Block:
+    """`block`, which must end in a verdict, if the accumulator is `value`; else go on, accumulator kept."""
+    return [(_JUMP_EQUAL, 0, len(block), value), *block]
+
+
+def _one_of(values: tuple[int, ...], verdict: Block) -> Block:
+    return [instruction for value in values for instruction in _case(value, verdict)]
+
+
+def _without_bits(index: int, bits: int) -> Block:
+    """Refuse if argument `index` has any of `bits`, allow otherwise."""
+    return [_argument(index), (_JUMP_BITS, 0, 1, bits), *_refuse(), *_give(_ALLOW)]
+
+
+def _open(flags: int) -> Block:
+    """The mode after `flags` counts only where a file is created; elsewhere it is a stale register."""
+    return [
+        _argument(flags),
+        (_JUMP_BITS, 1, 0, _CREATING),
+        *_give(_ALLOW),
+        *_without_bits(flags + 1, _SET_ID_BITS),
+    ]
+
+
+def _socket() -> Block:
+    no_family = _refuse(errno.EAFNOSUPPORT)
+    protocol = [_argument(2), *_one_of(_INET_PROTOCOLS, _give(_ALLOW)), *_refuse(errno.EPROTONOSUPPORT)]
+    kinds = (int(socket.SOCK_STREAM), int(socket.SOCK_DGRAM))
+    inet = [_argument(1), (_AND, 0, 0, _TYPE_MASK), *_one_of(kinds, protocol), *_refuse()]
+    # Route netlink is how getifaddrs works (Node, Go, getaddrinfo); without CAP_NET_ADMIN it only reads.
+    netlink = [_argument(2), *_case(0, _give(_ALLOW)), *no_family]
+    return [
+        _argument(0),
+        *_case(socket.AF_UNIX, _give(_ALLOW)),
+        *_one_of((socket.AF_INET, socket.AF_INET6), inet),
+        *_case(socket.AF_NETLINK, netlink),
+        *no_family,
+    ]
+
+
+def _judgements() -> dict[str, Block]:
+    return {
+        "openat": _open(2),
+        "open": _open(1),
+        "ioctl": [_argument(1), *_one_of(_TYPING_IOCTLS, _refuse()), *_give(_ALLOW)],
+        "clone": _without_bits(0, _NAMESPACE_FLAGS),
+        "socket": _socket(),
+        "personality": [_argument(0), *_one_of(_PERSONALITIES, _give(_ALLOW)), *_refuse()],
+        "creat": _without_bits(1, _SET_ID_BITS),
+        "chmod": _without_bits(1, _SET_ID_BITS),
+        "fchmod": _without_bits(1, _SET_ID_BITS),
+        "fchmodat": _without_bits(2, _SET_ID_BITS),
+        "fchmodat2": _without_bits(2, _SET_ID_BITS),
+        "mkdir": _without_bits(1, _SET_ID_BITS),
+        "mkdirat": _without_bits(2, _SET_ID_BITS),
+        "mknod": _without_bits(1, _SET_ID_BITS),
+        "mknodat": _without_bits(2, _SET_ID_BITS),
+    }
+
+
+def _numbers(table: dict[str, Numbers], architecture: int) -> list[int]:
+    return sorted(number for row in table.values() if (number := row[architecture]) is not None)
+
+
+def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return ranges
+
+
+def program(architecture: int) -> Block:
+    """The filter for one architecture. Judged calls come first: the kernel caches the others' verdicts."""
+    missing = _refuse(errno.ENOSYS)
+    block: Block = [(_LOAD, 0, 0, _ARCH_OFFSET)]
+    block += [(_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[architecture]), *_give(_KILL_PROCESS)]
+    # x32 calls have bit 30 set, so they are above the newest too.
+    block += [(_LOAD, 0, 0, _NUMBER_OFFSET), (_JUMP_GREATER, 0, 1, NEWEST_KNOWN), *missing]
+    for name, judgement in _judgements().items():
+        number = JUDGED[name][architecture]
+        if number is not None:
+            block += _case(number, judgement)
+    for number in _numbers(MISSING, architecture):
+        block += _case(number, missing)
+    for first, last in _ranges(_numbers(ALLOWED, architecture)):
+        block += [(_JUMP_GREATER_EQUAL, 0, 2, first), (_JUMP_GREATER, 1, 0, last), *_give(_ALLOW)]
+    return [*block, *_refuse()]
+
+
+def architecture() -> int:
+    """This machine's column in the tables."""
+    machine = os.uname().machine
+    if machine not in _MACHINES:
+        raise ConfinementError(f"hark has no system call filter for {machine}: it knows x86_64 and aarch64")
+    return _MACHINES[machine]
+
+
+def install(block: Block) -> None:
+    """Put the calling process, and all it starts, under `block`. NO_NEW_PRIVS must be set."""
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in block)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    header = struct.pack("HxxxxxxP", len(block), ctypes.addressof(buffer))
+    kernel.prctl("PR_SET_SECCOMP", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.create_string_buffer(header))

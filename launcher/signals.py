@@ -1,0 +1,74 @@
+"""Signals that reach the supervisor while an agent runs: noted, to be passed on, and survived.
+
+Handlers only write a byte to a pipe, so a wait in progress sees them in order. A signal that the caller
+ignores (nohup) stays ignored.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final
+
+TERMINATING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+FOR_GROUP: Final = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
+"""What a terminal sends goes to the agent's group, as without us; what `kill` sends, to the agent."""
+_PASSED_ON: Final = (*TERMINATING, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGTSTP)
+_WATCHED: Final = (*_PASSED_ON, signal.SIGWINCH)
+
+type Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
+
+
+class Inbox:
+    """Collects signals from `open` to `close`. Both must be called from the main thread."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._before: dict[signal.Signals, Handler] = {}
+
+    def open(self) -> None:
+        """Take over the handlers."""
+        for number in _WATCHED:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        with contextlib.suppress(BlockingIOError):  # full of signals nobody has read: one more says nothing
+            os.write(self._write, bytes([number]))
+
+    def fileno(self) -> int:
+        """What to poll."""
+        return self._read
+
+    def read(self) -> list[signal.Signals]:
+        """The signals that came since the last call, in order."""
+        try:
+            return [signal.Signals(number) for number in os.read(self._read, 4096)]
+        except BlockingIOError:
+            return []
+
+    def close(self) -> None:
+        """Give the handlers back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+        if self._read >= 0:
+            os.close(self._read)
+            os.close(self._write)
+            self._read = self._write = -1
+
+
+def stop_as(number: int, *, whole_group: bool) -> None:
+    """Stop this process as the agent was stopped, and return when it is continued.
+
+    A SIGTSTP that nobody could continue (an orphaned group) is ignored by the kernel: this returns at once.
+    """
+    if number == signal.SIGSTOP:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return
+    handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    try:
+        os.kill(0 if whole_group else os.getpid(), signal.SIGTSTP)
+    finally:
+        signal.signal(signal.SIGTSTP, handler)

@@ -1,0 +1,316 @@
+"""The supervisor's handle on one boundary: launch, start, wait, kill.
+
+`launch` forks at once and returns; the boundary is built beside whatever the caller does next, and the first
+question that needs it waits for it. The agent is executed by `start` alone. Nothing of the boundary outlives
+this process: every process of it dies with it, and namespaces, mounts and links live only as long as they do.
+Importing this module is cheap; netlink, Landlock and mounts are imported by the child.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import ClassVar, Final, Self
+
+from hark.errors import ConfinementError, HarkError
+from launcher import wire
+from launcher.caller import inherited, settle_streams
+from launcher.identity import Identity, agent_identity
+from launcher.plan import Plan, Sockets
+from launcher.signals import FOR_GROUP, TERMINATING, Inbox, stop_as
+from launcher.terminal import Relay
+
+_LOST: Final = "the process that holds the boundary was ended by something else"
+
+
+class NeverStarted(HarkError):  # noqa: N818  (the outcome's own name)
+    """The boundary stood, but the program could not be executed in it."""
+
+
+class NotFoundError(NeverStarted):
+    """The program or its interpreter is not there."""
+
+    exit_code: ClassVar[int] = 127
+
+
+class NotExecutableError(NeverStarted):
+    """The program is there and cannot be executed."""
+
+    exit_code: ClassVar[int] = 126
+
+
+_FAILURES: Final[dict[str, type[HarkError]]] = {
+    wire.CONFINEMENT: ConfinementError,
+    wire.NOT_FOUND: NotFoundError,
+    wire.NOT_EXECUTABLE: NotExecutableError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended. Exactly one of `code` and `signal` is set."""
+
+    code: int | None = None
+    signal: int | None = None
+    interrupted: int | None = None
+    """The last SIGINT, SIGTERM, SIGHUP or SIGQUIT that was sent to us, and passed on, while the agent ran.
+    What the agent's own terminal makes of Ctrl-C is the agent's own affair and not in here."""
+    killed: str | None = None
+    """Why the boundary was ended by us or by an accident; the agent's own end otherwise."""
+
+    @property
+    def status(self) -> int:
+        """The exit status as a shell gives it."""
+        return 128 + (self.signal or 0) if self.code is None else self.code
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedGrant:
+    """One grant as it was put in force."""
+
+    path: str
+    access: str
+    why: str
+    owners: str
+    """How the agent meets the owners of the files in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was in force, for the record."""
+
+    kernel: str
+    machine: str
+    landlock_abi: int
+    uid: int
+    gid: int
+    grants: tuple[AppliedGrant, ...]
+    withheld: tuple[str, ...]
+    """Grants not given, because a hidden path contains them."""
+    uncovered: tuple[str, ...]
+    """Masked, protected or hidden paths that were not there, so that nothing could be put over them."""
+    settings_unset: tuple[str, ...]
+    """Network settings this kernel would not take: refusals may then be slower, never weaker."""
+
+
+def launch(plan: Plan) -> "Boundary":
+    """Begin to build the boundary that `plan` describes.
+
+    MUST be called while the process has one thread (it forks), and before heavy imports (it copies them).
+    Mistakes of the host surface as ConfinementError from the first use of the result.
+    """
+    if len(os.listdir("/proc/self/task")) != 1:
+        raise RuntimeError("launch() forks: call it before the first thread is started")
+    settle_streams()
+    identity = agent_identity(os.getuid(), os.getgid(), os.environ)
+    handed_down = inherited()
+    supervisor = os.getpid()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    child = os.fork()
+    if child == 0:
+        try:
+            ours.close()
+            from launcher import build
+
+            build.run(plan, identity, handed_down, theirs, supervisor)
+        except BaseException as error:  # noqa: BLE001  (the caller's code must not go on in the child)
+            with contextlib.suppress(OSError):
+                wire.send(theirs, "failed", wire.CONFINEMENT, f"the launcher cannot run: {error}")
+        finally:
+            os._exit(1)
+    theirs.close()
+    return Boundary(plan, identity, child, ours)
+
+
+class Boundary:
+    """One boundary and, once started, the agent in it.
+
+    All methods but `kill` belong to the main thread. As a context manager it leaves nothing behind.
+    """
+
+    def __init__(self, plan: Plan, identity: Identity, child: int, channel: socket.socket) -> None:
+        self._plan = plan
+        self._identity = identity
+        self._child: int | None = child
+        self._holder = os.pidfd_open(child)
+        self._channel = channel
+        self._received: dict[str, wire.Message] = {}
+        self._sockets: Sockets | None = None
+        self._relay: Relay | None = None
+        self._inbox = Inbox()
+        self._killed: str | None = None
+        self._interrupted: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def sockets(self) -> Sockets:
+        """The gateway's sockets; whoever asks first waits until they are open."""
+        if self._sockets is None:
+            opened = [socket.socket(fileno=number) for number in self._await("sockets").descriptors]
+            self._sockets = Sockets(*opened)
+        return self._sockets
+
+    @property
+    def facts(self) -> Facts:
+        """What is in force; waits until the boundary stands."""
+        abi, unset = self._await("sockets").fields
+        grants, withheld = self._await("grants").fields
+        uncovered = self._await("ready").fields
+        system = os.uname()
+        return Facts(
+            kernel=system.release,
+            machine=system.machine,
+            landlock_abi=int(abi),
+            uid=self._identity.uid,
+            gid=self._identity.gid,
+            grants=tuple(AppliedGrant(*line.split("\t")) for line in _lines(grants)),
+            withheld=_lines(withheld),
+            uncovered=tuple(path for paths in uncovered for path in _lines(paths)),
+            settings_unset=_lines(unset),
+        )
+
+    def _await(self, word: str) -> wire.Message:
+        """Read messages until one says `word`."""
+        while word not in self._received:
+            message = wire.receive(self._channel)
+            if message.word == "failed":
+                kind, reason = message.fields
+                self.close()
+                raise _FAILURES[kind](reason)
+            if not message.word:
+                reason = self._killed or _LOST
+                self.close()
+                raise ConfinementError(f"the agent was not started: {reason}")
+            self._received[message.word] = message
+        return self._received[word]
+
+    def start(self, files: Mapping[str, bytes] | None = None) -> None:
+        """Execute the agent, with `files` shown to it beside the plan's; return when that has succeeded.
+
+        From here to `close` signals are taken over: they are passed to the agent and end nothing here.
+        """
+        ready = self._await("ready")
+        self._await("init")
+        if ready.descriptors:
+            self._relay = Relay(ready.descriptors[0])
+        self._inbox.open()
+        packed = wire.pack_files(files or {})
+        try:
+            wire.send(self._channel, "start", descriptors=(packed,))
+        except OSError as error:
+            self.close()
+            raise ConfinementError(f"the agent was not started: {self._killed or _LOST}") from error
+        finally:
+            os.close(packed)
+        self._await("started")
+
+    def wait(self) -> Ended:
+        """Relay terminal and signals until the agent has ended and every process inside is gone."""
+        try:
+            how = self._relay_until_end()
+            self._reap()
+            if self._relay is not None:
+                self._relay.drain()
+        finally:
+            if self._relay is not None:
+                self._relay.leave()
+        if how is None:
+            return Ended(signal=signal.SIGKILL, interrupted=self._interrupted, killed=self._killed or _LOST)
+        kind, number = how
+        if kind == "code":
+            return Ended(code=number, interrupted=self._interrupted, killed=self._killed)
+        return Ended(signal=number, interrupted=self._interrupted, killed=self._killed)
+
+    def _relay_until_end(self) -> tuple[str, int] | None:
+        while True:
+            ready = self._poll()
+            if self._inbox.fileno() in ready:
+                self._pass_on()
+            if self._relay is not None:
+                self._relay.serve(ready)
+            if self._channel.fileno() in ready:
+                try:
+                    message = wire.receive(self._channel)
+                except ConnectionError:
+                    return None
+                if message.word == "ended":
+                    return message.fields[0], int(message.fields[1])
+                if message.word == "stopped":
+                    self._stop(int(message.fields[0]))
+                elif not message.word:
+                    return None
+
+    def _poll(self) -> dict[int, int]:
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        poll.register(self._inbox.fileno(), select.POLLIN)
+        timeout = self._relay.register(poll) if self._relay is not None else None
+        return dict(poll.poll(timeout))
+
+    def _pass_on(self) -> None:
+        for number in self._inbox.read():
+            if number == signal.SIGWINCH:
+                if self._relay is not None:
+                    self._relay.resize()
+                continue
+            if number in TERMINATING:
+                self._interrupted = int(number)
+            self._tell("signal", str(int(number)), "group" if number in FOR_GROUP else "process")
+
+    def _tell(self, word: str, *fields: str) -> None:
+        with contextlib.suppress(OSError):  # it is ending: the next message says how
+            wire.send(self._channel, word, *fields)
+
+    def _stop(self, number: int) -> None:
+        """Stop with the agent; continue it when we are continued."""
+        if self._relay is not None:
+            self._relay.leave()
+        stop_as(number, whole_group=self._relay is not None)
+        if self._relay is not None:
+            self._relay.enter()
+        self._tell("continue")
+
+    def kill(self, why: str) -> None:
+        """End every process inside at once. May be called from any thread, more than once."""
+        if self._killed is None:
+            self._killed = why
+        init = self._received.get("init")
+        target = init.descriptors[0] if init is not None else self._holder
+        # ProcessLookupError: it has ended. OSError: `close` was faster.
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(target, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        """Wait for the holder, which ends only after process 1 and with it everything inside has."""
+        if self._child is not None:
+            child, self._child = self._child, None
+            os.waitpid(child, 0)
+
+    def close(self) -> None:
+        """End what still runs and give everything back; the sockets are the caller's. Idempotent."""
+        if self._child is not None:
+            self.kill(self._killed or "closed")
+            self._reap()
+        if self._relay is not None:
+            self._relay.close()
+            self._relay = None
+        self._inbox.close()
+        self._channel.close()
+        if self._holder >= 0:
+            os.close(self._holder)
+            self._holder = -1
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n")) if text else ()

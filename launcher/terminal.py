@@ -1,0 +1,130 @@
+"""The caller's terminal on one side, the agent's private one on the other, and the bytes between them.
+
+Always holds: whatever happens in between, `leave` puts the caller's terminal back as it was. While the
+caller's shell has us in the background, nothing is read and no mode is changed: both would stop us.
+"""
+
+import contextlib
+import fcntl
+import os
+import select
+import termios
+import tty
+from typing import Any, Final
+
+_CHUNK: Final = 1 << 16
+_MAX_PENDING: Final = 1 << 16  # typed input the agent has not read yet; beyond it the caller's terminal waits
+_BACKGROUND_CHECK_MS: Final = 500  # a shell's fg does not always send SIGCONT to a running job
+
+
+class Relay:
+    """Relays one terminal. Used from one thread, the one that waits for the agent."""
+
+    def __init__(self, master: int) -> None:
+        os.set_blocking(master, False)
+        self._master = master
+        self._input = 0 if os.isatty(0) else None
+        self._output = next((descriptor for descriptor in (1, 2) if os.isatty(descriptor)), 1)
+        self._size_from = next((descriptor for descriptor in range(3) if os.isatty(descriptor)), None)
+        self._saved: list[Any] | None = None
+        self._pending = b""
+        self._copy_modes()
+
+    def _copy_modes(self) -> None:
+        if self._size_from is None:
+            return
+        modes = termios.tcgetattr(self._size_from)
+        if self._input is None:
+            modes[1] &= ~termios.OPOST  # the caller's terminal stays cooked and adds its own returns
+        termios.tcsetattr(self._master, termios.TCSANOW, modes)
+        self.resize()
+
+    def resize(self) -> None:
+        """Give the agent's terminal the size of the caller's; the kernel tells the agent."""
+        if self._size_from is not None:
+            with contextlib.suppress(OSError):
+                size = fcntl.ioctl(self._size_from, termios.TIOCGWINSZ, bytes(8))
+                fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
+
+    def _foreground(self) -> bool:
+        if self._input is None:
+            return False
+        try:
+            return os.tcgetpgrp(self._input) == os.getpgrp()
+        except OSError:
+            return False
+
+    def enter(self) -> None:
+        """Make the caller's terminal raw, if it is ours at the moment."""
+        if self._saved is None and self._input is not None and self._foreground():
+            self._saved = tty.setraw(self._input, termios.TCSADRAIN)
+            self.resize()
+
+    def leave(self) -> None:
+        """Put the caller's terminal back as it was."""
+        if self._saved is not None and self._input is not None:
+            saved, self._saved = self._saved, None
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self._input, termios.TCSADRAIN, saved)
+
+    def register(self, poll: select.poll) -> int | None:
+        """Say what to wait for now; the answer is a time-out in milliseconds."""
+        poll.register(self._master, select.POLLIN | (select.POLLOUT if self._pending else 0))
+        if self._input is None:
+            return None
+        if self._saved is None:
+            self.enter()
+        if self._saved is not None and len(self._pending) < _MAX_PENDING:
+            poll.register(self._input, select.POLLIN)
+        return None if self._saved is not None else _BACKGROUND_CHECK_MS
+
+    def serve(self, ready: dict[int, int]) -> None:
+        """Move what can be moved."""
+        if self._input is not None and self._input in ready and self._saved is not None:
+            self._read_input(self._input)
+        if self._pending:
+            self._write_pending()
+        if ready.get(self._master, 0) & (select.POLLIN | select.POLLHUP):
+            self._read_output()
+
+    def _read_input(self, source: int) -> None:
+        try:
+            data = os.read(source, _CHUNK)
+        except OSError:
+            data = b""
+        if data:
+            self._pending += data
+        else:
+            self.leave()
+            self._input = None  # hung up: nobody types any more
+
+    def _write_pending(self) -> None:
+        try:
+            written = os.write(self._master, self._pending)
+        except BlockingIOError:
+            return
+        except OSError:
+            written = len(self._pending)
+        self._pending = self._pending[written:]
+
+    def _read_output(self) -> bool:
+        try:
+            data = os.read(self._master, _CHUNK)
+        except OSError:
+            return False  # nothing there, or every process inside has closed it
+        while data:
+            try:
+                data = data[os.write(self._output, data) :]
+            except OSError:
+                return False
+        return True
+
+    def drain(self) -> None:
+        """Pass on what the agent wrote last; every process inside is gone."""
+        while self._read_output():
+            pass
+
+    def close(self) -> None:
+        """Give the terminal back and let go of the agent's."""
+        self.leave()
+        os.close(self._master)

@@ -1,0 +1,69 @@
+"""Messages between the supervisor and the processes that build and hold the boundary.
+
+One datagram on a SOCK_SEQPACKET pair is one message: a word, then fields, separated by NUL (so any path
+fits). The agent never holds either end: both are closed before it is executed.
+
+    up      sockets (+5 descriptors) | grants | init (+1: its pidfd) | ready (+1 with a terminal)
+            failed | started | stopped | ended
+    down    start (+1: the files) | signal | continue
+"""
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+_MAX_MESSAGE: Final = 1 << 20
+_MAX_DESCRIPTORS: Final = 5
+_SIZE: Final = 8
+
+CONFINEMENT: Final = "confinement"
+NOT_FOUND: Final = "not-found"
+NOT_EXECUTABLE: Final = "not-executable"
+NEVER_EXECUTED: Final = 126  # exit status of a process that could not become the agent; nobody shows it
+
+
+class Message(NamedTuple):
+    """What was received; an empty word means that the other end is gone."""
+
+    word: str
+    fields: tuple[str, ...] = ()
+    descriptors: tuple[int, ...] = ()
+
+
+def send(channel: socket.socket, word: str, *fields: str, descriptors: tuple[int, ...] = ()) -> None:
+    """Send one message."""
+    data = "\0".join((word, *fields)).encode(errors="surrogateescape")
+    socket.send_fds(channel, [data], list(descriptors), socket.MSG_NOSIGNAL)
+
+
+def receive(channel: socket.socket) -> Message:
+    """Wait for one message. The descriptors in it are not inherited by programs that we start."""
+    data, descriptors, _flags, _sender = socket.recv_fds(
+        channel, _MAX_MESSAGE, _MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
+    )
+    word, *fields = data.decode(errors="surrogateescape").split("\0")
+    return Message(word, tuple(fields), tuple(descriptors))
+
+
+def pack_files(files: Mapping[str, bytes]) -> int:
+    """An anonymous file that holds `files`: they may be larger than a datagram."""
+    descriptor = os.memfd_create("hark-files", os.MFD_CLOEXEC)
+    with open(os.dup(descriptor), "wb") as file:
+        for path, content in files.items():
+            file.writelines(len(part).to_bytes(_SIZE) + part for part in (os.fsencode(path), content))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def unpack_files(descriptor: int) -> dict[str, bytes]:
+    """What `pack_files` put in; the descriptor is closed."""
+    with open(descriptor, "rb") as file:
+        data = file.read()
+    parts: list[bytes] = []
+    offset = 0
+    while offset < len(data):
+        start = offset + _SIZE
+        offset = start + int.from_bytes(data[offset:start])
+        parts.append(data[start:offset])
+    return {os.fsdecode(path): content for path, content in zip(parts[::2], parts[1::2], strict=True)}
