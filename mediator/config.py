@@ -30,3 +30,5 @@ class MediatorConfig:
     """`-upstream HOST=ADDR[:PORT]`: where to dial instead, by canonical host name."""
     upstream_roots: tuple[bytes, ...] = ()
     """`-upstream-ca`: extra PEM roots trusted for upstreams, beside the host's trust store."""
+    host_roots: bytes = b""
+    """The host's trust store as PEM (`mediator.trust.host_roots`): what upstreams are verified with."""

@@ -33,6 +33,7 @@ RANDOM_CHARACTERS: Final = 24  # 142 bits: no placeholder is met by chance, none
 _MARK: Final = "hark"
 _ALPHABET: Final = string.ascii_letters + string.digits
 _PREFIX: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9]{0,11}[-_]){1,4}|AIza|AKIA|ASIA|ya29\.|eyJ")
+_SYSTEM: Final = secrets.SystemRandom()
 _BASIC: Final = re.compile(rb"(?i)(basic +)([A-Za-z0-9+/=_-]+) *")
 _READ_STEP: Final = 1 << 20
 
@@ -92,7 +93,7 @@ def check_value(name: str, value: str) -> None:
         )
 
 
-def placeholder_for(value: str, rng: Randomness) -> str:
+def placeholder_for(value: str, rng: Randomness = _SYSTEM) -> str:
     """Return a stand-in that programs take for the real thing: its known prefix, its length, random else.
 
     It is at least as long as its prefix, `hark` and the random part, whatever the value's length.
@@ -124,6 +125,11 @@ class Broker:
 
     def __reduce__(self) -> str:
         raise TypeError("a broker holds real credentials and is never pickled")
+
+    @property
+    def holds_any(self) -> bool:
+        """Tell whether there is any credential to look for."""
+        return bool(self._secrets)
 
     def inject(self, headers: HeaderList, target: Destination) -> Injected | Refused:
         """Replace each placeholder in header values by the value bound to `target`; refuse any other."""

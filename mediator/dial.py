@@ -1,0 +1,108 @@
+"""Dial a real server from the host's side: resolve, refuse what may not be dialled, verify, connect.
+
+Always: TLS is verified against the host's roots and the caller's, for the canonical name that the policy
+allowed; there is no switch to skip it. Every failure is an UpstreamError whose sentence names the host.
+"""
+
+import asyncio
+import re
+import socket
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hark.errors import UpstreamError
+from hark.policy.host import is_address
+from mediator.authority import Destination
+from mediator.upstream import Redirect, dialable
+
+NEXT_ADDRESS_S: Final = 3.0  # a server with several addresses: a dead first one costs this
+LAST_ADDRESS_S: Final = 15.0  # as curl and browsers give up
+READ_LIMIT: Final = 1 << 18  # four reads; the rest waits in the kernel, so memory is bounded
+_PEM: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
+
+type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class UpstreamTrust:
+    """The roots that upstreams are verified with, as contexts made when first needed (10 ms each)."""
+
+    def __init__(self, *pem: bytes) -> None:
+        self._roots = b"\n".join(block for bundle in pem for block in _PEM.findall(bundle)).decode("ascii")
+        self._contexts: dict[bool, ssl.SSLContext] = {}
+
+    def context(self, *, h2: bool) -> ssl.SSLContext:
+        """Return a client context that offers HTTP/2 too, or HTTP/1.1 alone."""
+        known = self._contexts.get(h2)
+        if known is None:
+            known = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            if self._roots:
+                known.load_verify_locations(cadata=self._roots)
+            known.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
+            self._contexts[h2] = known
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Dialler:
+    """Where and how upstreams are dialled in one run."""
+
+    redirects: Mapping[str, Redirect]
+    trust: UpstreamTrust
+
+    async def dial(self, target: Destination, *, tls: bool, h2: bool) -> Streams:
+        """Connect to an allowed host. Raises UpstreamError."""
+        context = self.trust.context(h2=h2) if tls else None
+        places = await self._places(target)
+        problem = ""
+        for number, (address, port) in enumerate(places, 1):
+            timeout = LAST_ADDRESS_S if number == len(places) else NEXT_ADDRESS_S
+            try:
+                async with asyncio.timeout(timeout):
+                    return await asyncio.open_connection(
+                        address,
+                        port,
+                        ssl=context,
+                        server_hostname=target.host if context else None,
+                        limit=READ_LIMIT,
+                    )
+            except ssl.SSLCertVerificationError as error:
+                raise UpstreamError(
+                    f"the certificate of {target.host} does not verify: {error.verify_message}"
+                ) from None
+            except (OSError, TimeoutError) as error:
+                problem = f"{address} port {port}: {_words(error)}"
+        raise UpstreamError(f"{target.host} cannot be reached at {problem}")
+
+    async def _places(self, target: Destination) -> list[tuple[str, int]]:
+        redirect = self.redirects.get(target.host)
+        if redirect is not None:
+            return [redirect.of(target)]
+        addresses, why = dialable(target.host, await _resolve(target))
+        if why:
+            raise UpstreamError(why)
+        return [(address, target.port) for address in addresses]
+
+
+async def _resolve(target: Destination) -> list[str]:
+    if is_address(target.host):
+        return [target.host]
+    try:
+        async with asyncio.timeout(LAST_ADDRESS_S):
+            found = await asyncio.get_running_loop().getaddrinfo(
+                target.host, target.port, type=socket.SOCK_STREAM
+            )
+    except (OSError, TimeoutError, UnicodeError) as error:
+        raise UpstreamError(f"{target.host} does not resolve: {_words(error)}") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({(error.reason or 'unknown reason').lower().replace('_', ' ')})"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return type(error).__name__

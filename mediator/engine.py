@@ -1,0 +1,99 @@
+"""Takes allowed connections over once mitmproxy is loaded, which takes a third of a second and happens once.
+
+Always: the loading runs beside the event loop, so that names are answered and denials made meanwhile; an
+allowed connection waits for it. If mitmproxy cannot be loaded the run is marked and the connection reset.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from mediator.authority import Destination
+from mediator.ca import RunCA
+from mediator.config import MediatorConfig
+from mediator.credentials import Broker
+from mediator.ledger import Ledger
+from mediator.link import Link
+from mediator.sniff import Http, Tls
+from mediator.transport import Streams, reset
+
+if TYPE_CHECKING:
+    from mediator.dial import Dialler
+    from mediator.handler import AgentConnection
+    from mediator.tls import AgentContexts
+
+ENDED: Final = "the run ended"
+RAGGED_S: Final = 0.3  # what an agent sent just before it ended still gets its answer recorded
+
+
+class Engine:
+    """The connections under way."""
+
+    def __init__(self, config: MediatorConfig, broker: Broker, ledger: Ledger, ca: RunCA) -> None:
+        self._config = config
+        self._broker = broker
+        self._ledger = ledger
+        self._ca = ca
+        self._loading: asyncio.Task[tuple[Dialler, AgentContexts]] | None = None
+        self._open: set[AgentConnection] = set()
+
+    def prefetch(self) -> asyncio.Task[tuple[Dialler, AgentContexts]]:
+        """Begin to load what an allowed connection needs. MUST be called in the event loop."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(self._load))
+        return self._loading
+
+    async def carry(
+        self,
+        target: Destination,
+        spoken: Tls | Http,
+        first: bytes,
+        streams: Streams,
+    ) -> None:
+        """Carry one allowed connection until it ends."""
+        dialler, contexts = await asyncio.shield(self.prefetch())
+        from mediator.handler import AgentConnection
+
+        link = Link(
+            target=target,
+            tls=isinstance(spoken, Tls),
+            sni=spoken.sni if isinstance(spoken, Tls) else None,
+            policy=self._config.policy,
+            broker=self._broker,
+            ledger=self._ledger,
+            clock=time.monotonic_ns,
+        )
+        connection = AgentConnection(
+            streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=dialler
+        )
+        self._open.add(connection)
+        try:
+            await connection.handle_client()
+        finally:
+            self._open.discard(connection)
+            connection.end("the connection ended")
+            reset(streams.writer.transport)
+
+    async def stop(self) -> None:
+        """Give what is under way a moment, then record its end and close it."""
+        if self._loading is not None and not self._loading.done():
+            await asyncio.wait([self._loading])
+        deadline = time.monotonic() + RAGGED_S
+        while self._busy() and time.monotonic() < deadline:  # noqa: ASYNC110  # ends by the agents' doing
+            await asyncio.sleep(0.01)
+        for connection in list(self._open):
+            connection.end(ENDED)
+
+    def _busy(self) -> bool:
+        return any(connection.busy for connection in self._open)
+
+    def _load(self) -> tuple[Dialler, AgentContexts]:
+        import mediator.handler  # noqa: F401  # its imports are what takes time
+        from mediator.dial import Dialler, UpstreamTrust
+        from mediator.tls import AgentContexts
+        from mediator.upstream import read_redirects
+
+        trust = UpstreamTrust(self._config.host_roots, *self._config.upstream_roots)
+        return Dialler(read_redirects(self._config.upstreams), trust), AgentContexts(self._ca)

@@ -1,0 +1,177 @@
+"""Each accepted TCP connection: where it was meant to go, what it speaks, whether it may. Denials end here.
+
+Always: attempt and decision are on the record before a byte is answered or passed on; a refused connection
+ends at once and in the words of its protocol (an HTTP page, a TLS alert, a reset); what is refused is not
+read. mitmproxy is not loaded for a refusal, only when the first allowed connection needs it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from hark.errors import HarkError
+from hark.policy.decide import Allow, Deny, Verdict
+from hark.policy.model import Policy
+from mediator import pages
+from mediator.addresses import AddressPool
+from mediator.authority import Destination, destination, judge_dial, judge_sni
+from mediator.ledger import Ledger
+from mediator.origin import Origin
+from mediator.resolver import Resolver
+from mediator.sniff import Http, More, Sniffed, Tls, Unknown, sniff
+from mediator.text import as_text
+from mediator.transport import Streams, reset
+
+DNS_PORT: Final = 53
+PEEK_S: Final = 0.25
+"""What a connection that is refused anyway gets to show its protocol in, for the record and the answer."""
+FIRST_BYTES_S: Final = 5.0  # on another allowed port: a server-first client would wait for ever
+IDLE_S: Final = 600.0  # on the ports of HTTP, where clients open connections before they need them
+HTTP_PORTS: Final = frozenset((80, 443, 8080, 8443))
+SERVER_FIRST_PORTS: Final = frozenset((21, 22, 23, 25, 110, 143, 220, 465, 587, 993, 995, 3306, 5900, 6667))
+"""Where the client waits for a greeting that would never come."""
+ACCESS_DENIED: Final = b"\x15\x03\x03\x00\x02\x02\x31"
+"""TLS record: alert, fatal, access_denied (49). curl and OpenSSL say so in words."""
+MAX_CONNECTIONS: Final = 400  # two descriptors each, and the common limit is 1024
+LINGER_S: Final = 1.0
+MAX_LINGER_BYTES: Final = 1 << 18
+_STEP: Final = 1 << 16
+
+type Carry = Callable[[Destination, Tls | Http, bytes, Streams], Awaitable[None]]
+"""MUST take an allowed connection over until it ends, and MUST NOT raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Judges connections. `carry` takes the allowed ones."""
+
+    policy: Policy
+    pool: AddressPool
+    ledger: Ledger
+    origin: Origin
+    resolver: Resolver
+    carry: Carry
+    tasks: set[asyncio.Task[None]]
+    """The connections that are open: `MAX_CONNECTIONS` at most."""
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Handle one connection until it ends. Raises nothing but cancellation."""
+        task = asyncio.current_task()
+        if task is not None:
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+        try:
+            await self._judge(Streams(reader, writer))
+        except HarkError as error:
+            self.ledger.fail(str(error))
+            _abort(writer)
+        except OSError:
+            _abort(writer)  # the agent went away while it was answered
+        except Exception as error:
+            _abort(writer)
+            self.ledger.fail(f"a connection could not be judged: {type(error).__name__} (a bug in hark)")
+            raise
+        except asyncio.CancelledError:
+            _abort(writer)
+            raise
+
+    async def _judge(self, streams: Streams) -> None:
+        reader, writer = streams
+        try:
+            target = destination(*self.origin(writer.get_extra_info("socket")), self.pool)
+        except OSError:
+            self._record(Destination("unknown", 0), "tcp", Deny("the kernel does not say where it went", ""))
+            _abort(writer)
+            return
+        verdict = judge_dial(self.policy, target)
+        if len(self.tasks) > MAX_CONNECTIONS:
+            verdict = Deny(f"{MAX_CONNECTIONS} connections are open already", "")
+        elif target.port == DNS_PORT and isinstance(verdict, Deny):
+            await self.resolver.serve_stream(reader, writer)
+            return
+        first, spoken = await _first_bytes(reader, _patience(target, verdict))
+        await self._decide(target, verdict, spoken, first, streams)
+
+    async def _decide(
+        self,
+        target: Destination,
+        dialled: Verdict,
+        spoken: Sniffed,
+        first: bytes,
+        streams: Streams,
+    ) -> None:
+        match spoken:
+            case Tls():
+                verdict = dialled
+                if isinstance(dialled, Allow):
+                    verdict = judge_sni(self.policy, target, spoken.sni)
+                self._record(target, "tls", verdict, spoken.sni or b"")
+                if isinstance(verdict, Deny):
+                    await _say(streams, ACCESS_DENIED)
+                    return
+                await self.carry(target, spoken, first, streams)
+            case Http():
+                self._record(target, "http", dialled)
+                if isinstance(dialled, Deny):
+                    page = pages.refusal(target, dialled)
+                    await _say(streams, pages.raw_response("403 Forbidden", page))
+                    return
+                await self.carry(target, spoken, first, streams)
+            case Unknown():
+                self._refuse_raw(target, dialled, spoken.protocol, spoken.why, streams.writer)
+            case More():
+                self._refuse_raw(target, dialled, "tcp", "it did not say what it is", streams.writer)
+
+    def _refuse_raw(
+        self, target: Destination, dialled: Verdict, protocol: str, why: str, writer: asyncio.StreamWriter
+    ) -> None:
+        denied = dialled if isinstance(dialled, Deny) else Deny(f"raw TCP is not passed, and {why}", "")
+        self._record(target, protocol, denied)
+        _abort(writer)
+
+    def _record(self, target: Destination, protocol: str, verdict: Verdict, sni: bytes = b"") -> None:
+        self.ledger.attempt(target, protocol, as_text(sni), verdict)
+
+
+def _patience(target: Destination, verdict: Verdict) -> float:
+    if isinstance(verdict, Deny) or target.port in SERVER_FIRST_PORTS:
+        return PEEK_S
+    return IDLE_S if target.port in HTTP_PORTS else FIRST_BYTES_S
+
+
+async def _first_bytes(reader: asyncio.StreamReader, patience: float) -> tuple[bytes, Sniffed]:
+    """Read until the protocol is clear, the agent ends or time is up."""
+    first = b""
+    spoken: Sniffed = More()
+    try:
+        async with asyncio.timeout(patience):
+            while isinstance(spoken, More):
+                piece = await reader.read(_STEP)
+                if not piece:
+                    break
+                first += piece
+                spoken = sniff(first)
+    except TimeoutError:
+        pass
+    return first, spoken
+
+
+async def _say(streams: Streams, words: bytes) -> None:
+    """Send the last word and close so that it arrives: unread bytes would turn the close into a reset."""
+    reader, writer = streams
+    writer.write(words)
+    try:
+        async with asyncio.timeout(LINGER_S):
+            await writer.drain()
+            writer.write_eof()
+            left = MAX_LINGER_BYTES
+            while left > 0 and (piece := await reader.read(_STEP)):
+                left -= len(piece)
+    except (TimeoutError, OSError):
+        pass
+    writer.close()
+
+
+def _abort(writer: asyncio.StreamWriter) -> None:
+    reset(writer.transport)

@@ -1,0 +1,239 @@
+"""One allowed connection of the agent's, driven through mitmproxy's layers. Whatever goes wrong, it ends.
+
+Always: an exception in a hook, a layer or a dial marks the run (`Ledger.fail`) and resets every transport of
+the connection at once; after that no event reaches a layer any more. mitmproxy by itself would log the
+exception, and leave the client waiting or let the flow pass. Its log lines go nowhere: they quote bytes of
+the agent's and of servers'.
+"""
+
+import asyncio
+import functools
+import logging
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from mitmproxy.connection import Client, Connection, ConnectionState
+from mitmproxy.options import Options
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
+from mitmproxy.tls import TlsData
+
+from hark.errors import HarkError, UpstreamError
+from hark.policy.decide import Deny
+from mediator.authority import Destination
+from mediator.dial import Dialler
+from mediator.http import H2, AgentHttp
+from mediator.link import Link
+from mediator.tls import AgentContexts, AgentTls, Below, check_name
+from mediator.transport import no_linger, reset
+
+IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
+MAX_BACKLOG: Final = 16  # pieces of 64 KiB that may wait for a connection to be made
+BACKLOG_POLL_S: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What the layers in use ask of mitmproxy's options. An option that is missing here is an error."""
+
+    tcp_timeout: int = IDLE_S
+    validate_inbound_headers: bool = True
+    normalize_outbound_headers: bool = True
+    http2_ping_keepalive: int = 58
+    proxy_debug: bool = False
+
+
+def fail_closed[**P](
+    method: Callable[P, Coroutine[Any, Any, None]],
+) -> Callable[P, Coroutine[Any, Any, None]]:
+    """Wrap a coroutine method of `AgentConnection`: what it raises ends the connection and marks the run."""
+
+    @functools.wraps(method)
+    async def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            await method(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001  # the one place where everything is caught: to end it all
+            cast(AgentConnection, args[0]).crash(error)
+
+    return guarded
+
+
+class _Gated:
+    """The agent's bytes: those already read first, and none while too many wait for a connection."""
+
+    def __init__(self, first: bytes, reader: asyncio.StreamReader, backlog: Callable[[], int]) -> None:
+        self._first = first
+        self._reader = reader
+        self._backlog = backlog
+
+    async def read(self, size: int) -> bytes:
+        """As of a StreamReader."""
+        if self._first:
+            first, self._first = self._first[:size], self._first[size:]
+            return first
+        while self._backlog() > MAX_BACKLOG:  # noqa: ASYNC110  # the queue is mitmproxy's and signals nothing
+            await asyncio.sleep(BACKLOG_POLL_S)
+        return await self._reader.read(size)
+
+
+class AgentConnection(ConnectionHandler):
+    """See the module's docstring."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        first: bytes,
+        link: Link,
+        contexts: AgentContexts,
+        dialler: Dialler,
+    ) -> None:
+        client = Client(
+            peername=writer.get_extra_info("peername"),
+            sockname=(link.target.host, link.target.port),
+            timestamp_start=time.time(),
+            state=ConnectionState.OPEN,
+        )
+        context = Context(client, cast(Options, _Settings()))
+        super().__init__(context)
+        self._link = link
+        self._contexts = contexts
+        self._dialler = dialler
+        self._crashed = False
+        gated = _Gated(first, reader, self._backlog)
+        self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
+        below = Below(context)
+        if link.tls:
+            tls = AgentTls(context)
+            self._http = AgentHttp(context, link)
+            tls.child_layer = self._http
+            below.child = tls
+        else:
+            self._http = below.child = AgentHttp(context, link)
+        self.layer = below
+
+    def crash(self, error: BaseException) -> None:
+        """End everything about this connection and mark the run."""
+        if self._crashed:
+            return
+        self._crashed = True
+        self._link.ledger.fail(f"the connection to {self._link.target} was ended: {_words(error)}")
+        self._reset_all()
+
+    def end(self, reason: str) -> None:
+        """End the connection because the run ends; what is under way is recorded as cut."""
+        if not self._crashed:
+            self._crashed = True
+            for exchange in self._http.exchanges:
+                if exchange.transcript.open:
+                    exchange.transcript.end(reason)
+        self._reset_all()
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether an exchange is under way."""
+        return any(exchange.transcript.open for exchange in self._http.exchanges)
+
+    async def server_event(self, event: events.Event) -> None:
+        """Pass an event to the layers, unless they failed before."""
+        if not self._crashed:
+            await super().server_event(event)
+
+    @fail_closed
+    async def handle_hook(self, hook: commands.StartHook) -> None:
+        """Answer the questions that the TLS layer asks; the others are decided in our own layers."""
+        match hook.name, hook.args():
+            case "tls_start_client", [TlsData() as data]:
+                self._contexts.start(data, self._link)
+            case "tls_established_client", [TlsData() as data]:
+                check_name(data, self._link)
+            case "tls_failed_client", [TlsData() as data]:
+                self._distrusted(data.conn.error or "")
+            case _:
+                pass
+
+    @fail_closed
+    async def open_connection(self, command: commands.OpenConnection) -> None:
+        """Dial, tell the layers how it went, and read until the server is done."""
+        server = command.connection
+        if server.address is None:
+            raise RuntimeError("a connection without an address")
+        target = Destination(*server.address[:2])
+        try:
+            reader, writer = await self._dialler.dial(target, tls=bool(server.tls), h2=self.client.alpn == H2)
+        except (UpstreamError, asyncio.CancelledError) as error:
+            self.transports.pop(server, None)
+            server.error = str(error) or "the agent went away"
+            await self.server_event(events.OpenConnectionCompleted(command, server.error))
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            return
+        self._opened(server, reader, writer)
+        await self.server_event(events.OpenConnectionCompleted(command, None))
+        await self.handle_connection(server)
+
+    def _opened(self, server: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.state = ConnectionState.OPEN
+        server.peername = writer.get_extra_info("peername")
+        server.sockname = writer.get_extra_info("sockname")
+        agreed = writer.get_extra_info("ssl_object")
+        protocol = agreed.selected_alpn_protocol() if agreed is not None else None
+        server.alpn = protocol.encode() if protocol else None
+        self.transports[server] = ConnectionIO(handler=asyncio.current_task(), reader=reader, writer=writer)
+
+    def close_connection(self, connection: Connection, half_close: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Close; what was cut is reset, and a half-close that TLS cannot express is left out."""
+        writer = self.transports[connection].writer
+        if isinstance(writer, asyncio.StreamWriter):
+            if half_close and not writer.can_write_eof():
+                return
+            if connection.error and connection is self.client:
+                no_linger(writer.transport)
+        super().close_connection(connection, half_close)
+
+    def log(
+        self,
+        message: str,
+        level: int = logging.INFO,
+        exc_info: Any = None,
+    ) -> None:
+        """Drop mitmproxy's words; a message that comes with an exception is a crash."""
+        del message, level
+        if exc_info:
+            error = exc_info[1] if isinstance(exc_info, tuple) else sys.exception()
+            self.crash(error or RuntimeError("unknown"))
+
+    def _reset_all(self) -> None:
+        for io in list(self.transports.values()):
+            if isinstance(io.writer, asyncio.StreamWriter):
+                reset(io.writer.transport)
+            if io.handler is not None:
+                io.handler.cancel("ended by hark")
+
+    def _backlog(self) -> int:
+        return max((exchange.backlog for exchange in self._http.exchanges), default=0)
+
+    def _distrusted(self, error: str) -> None:
+        link = self._link
+        why = f"the agent's program ended the TLS handshake ({error.partition(':')[0] or 'no reason given'})"
+        if any(word in error for word in ("unknown ca", "bad certificate", "certificate unknown")):
+            why = "the agent's program does not trust the run's certificate authority"
+        sni = (link.sni or b"").decode("utf-8", "backslashreplace")
+        link.ledger.attempt(link.target, "tls", sni, Deny(why, ""))
+        link.ledger.warn(f"{link.target}: {why}")
+
+
+def _words(error: BaseException) -> str:
+    """Return our own sentence, or where a bug is: other messages may quote what was on the wire."""
+    if isinstance(error, HarkError):
+        return str(error)
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = f" at {last.tb_frame.f_code.co_qualname}:{last.tb_lineno}" if last is not None else ""
+    return f"{type(error).__name__}{where} (a bug in hark)"

@@ -1,0 +1,108 @@
+"""One request judged: its authority, its shape, and what credentials it carries. A pure function of its head.
+
+Always: what is returned as `Forward` may be sent to `link.target` as it is; anything else is a `Refusal` and
+nothing of the request leaves. A header that could end another (CR, LF, NUL) refuses the request.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hark.policy.decide import Deny
+from hark.policy.host import split_authority
+from mediator.authority import judge_request
+from mediator.credentials import Injection, Refused
+from mediator.link import Link
+from mediator.transcript import Headers
+
+_DROPPED: Final = frozenset((b"expect", b"http2-settings"))
+"""`Expect` is answered by us; an upgrade to HTTP/2 in the clear is an offer that a server may ignore."""
+_LINE_BREAKS: Final = (b"\r", b"\n", b"\0")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request's head as the agent sent it. `authority` is :authority or an absolute target's, if any."""
+
+    method: bytes
+    scheme: bytes
+    authority: bytes
+    path: bytes
+    headers: Headers
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Answered with `status` and never sent."""
+
+    status: int
+    denied: Deny
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """May be sent. `headers` hold real credentials: never recorded, never shown."""
+
+    headers: Headers
+    injections: tuple[Injection, ...]
+    wants_continue: bool
+
+
+def judge(asked: Asked, link: Link) -> Forward | Refusal:
+    """Judge one request."""
+    refusal = _shape(asked, link)
+    if refusal is not None:
+        return refusal
+    verdict = judge_request(link.policy, link.target, _authorities(asked))
+    if isinstance(verdict, Deny):
+        return Refusal(403, verdict)
+    in_path = link.broker.in_path(asked.method + b" " + asked.path)
+    if in_path is not None:
+        return Refusal(403, Deny(in_path.reason, ""))
+    injected = link.broker.inject(_forwarded(asked, link), link.target)
+    if isinstance(injected, Refused):
+        return Refusal(403, Deny(injected.reason, ""))
+    wants_continue = any(
+        name.lower() == b"expect" and value.lower() == b"100-continue" for name, value in asked.headers
+    )
+    return Forward(injected.headers, injected.injections, wants_continue)
+
+
+def _shape(asked: Asked, link: Link) -> Refusal | None:
+    if asked.method == b"CONNECT":
+        return Refusal(403, Deny("hark is not a proxy to be asked: unset the proxy variables", ""))
+    wanted = b"https" if link.tls else b"http"
+    if asked.scheme and asked.scheme != wanted:
+        return Refusal(403, Deny(f"the request says it is not {wanted.decode()} but came over it", ""))
+    if any(mark in name or mark in value for name, value in asked.headers for mark in _LINE_BREAKS):
+        return Refusal(400, Deny("a header has a line break or NUL in it", ""))
+    if any(name.lower() == b"upgrade" and b"websocket" in value.lower() for name, value in asked.headers):
+        return Refusal(501, Deny("WebSocket connections are not passed", ""))
+    return None
+
+
+def _authorities(asked: Asked) -> Sequence[bytes]:
+    hosts = [value for name, value in asked.headers if name.lower() == b"host"]
+    if len(hosts) > 1 and len(set(hosts)) == 1:
+        return [b""]  # twice the same is still not one: servers differ in which they take
+    return [asked.authority, *hosts] if asked.authority else hosts
+
+
+def _forwarded(asked: Asked, link: Link) -> Headers:
+    """Return the headers to send on: the host in its one spelling, without what we answer ourselves."""
+    dropped = _DROPPED
+    if any(name.lower() == b"upgrade" for name, _ in asked.headers):
+        dropped |= {b"upgrade", b"connection"}
+    return tuple(
+        (name, _host(value, link) if name.lower() == b"host" else value)
+        for name, value in asked.headers
+        if name.lower() not in dropped
+    )
+
+
+def _host(value: bytes, link: Link) -> bytes:
+    """Return an allowed Host header in canonical form; the port stays explicit where it was."""
+    text = value.decode("ascii")
+    _, port = split_authority(text, 0)
+    bare = f"[{link.target.host}]" if ":" in link.target.host else link.target.host
+    return (f"{bare}:{port}" if port else bare).encode()

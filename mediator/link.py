@@ -1,0 +1,28 @@
+"""What is fixed for one accepted connection, for every layer that handles it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hark.policy.model import Policy
+from mediator.authority import Destination
+from mediator.credentials import Broker
+from mediator.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An accepted, allowed connection: where it goes, and what judges and records it."""
+
+    target: Destination
+    tls: bool
+    sni: bytes | None
+    policy: Policy
+    broker: Broker
+    ledger: Ledger
+    clock: Callable[[], int]
+    """Monotonic nanoseconds."""
+
+    @property
+    def protocol(self) -> str:
+        """Return the word for the record."""
+        return "https" if self.tls else "http"

@@ -1,0 +1,184 @@
+"""The mediator of one run: its own thread and event loop on the sockets that the launcher opened.
+
+Always: names are answered and denials made from the start, before anything heavy is loaded; what was sent
+before `stop` is still read and recorded; an exception that reaches the loop marks the run. Nothing here or
+below writes to the terminal.
+"""
+
+import asyncio
+import logging
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from hark.errors import HarkError
+from launcher.plan import Sockets
+from mediator.addresses import AddressPool
+from mediator.ca import RunCA
+from mediator.config import MediatorConfig, Recorder
+from mediator.credentials import Broker
+from mediator.engine import Engine
+from mediator.gate import Gate
+from mediator.ledger import Ledger, Summary
+from mediator.origin import Origin, original_destination
+from mediator.resolver import Resolver
+from mediator.upstream import read_redirects
+from mediator.watcher import Watcher
+
+READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
+DRAIN_S: Final = 1.0  # ceiling for reading what was sent before the end; an agent that is gone sends no more
+JOIN_S: Final = 10.0
+_SILENCED: Final = ("mitmproxy", "asyncio", "hpack", "h2", "wsproto")
+
+
+class Mediator:
+    """Serves until `stop`. Construction checks the secrets and redirects: it raises PolicyError, in words."""
+
+    def __init__(
+        self,
+        config: MediatorConfig,
+        sockets: Sockets,
+        recorder: Recorder,
+        ca: RunCA,
+        on_fatal: Callable[[str], None],
+        *,
+        origin: Origin = original_destination,
+    ) -> None:
+        self.broker = Broker(config.secrets)
+        read_redirects(config.upstreams)
+        self._sockets = sockets
+        self._origin = origin
+        self._policy = config.policy
+        self._ledger = Ledger(recorder, on_fatal, time.monotonic)
+        self._engine = Engine(config, self.broker, self._ledger, ca)
+        self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._asked_to_stop = False
+        self._asked_to_prefetch = False
+
+    def start(self) -> None:
+        """Begin to serve; returns at once."""
+        self._thread.start()
+
+    def prefetch(self) -> None:
+        """Load what allowed connections need now, rather than at the first one."""
+        with self._lock:
+            self._asked_to_prefetch = True
+            if self._loop is not None and not self._asked_to_stop:
+                self._loop.call_soon_threadsafe(self._engine.prefetch)
+
+    def stop(self) -> None:
+        """Record what is under way as ended, close everything and join. Idempotent; from any other thread."""
+        with self._lock:
+            self._asked_to_stop = True
+            if self._loop is not None and self._stopping is not None:
+                self._loop.call_soon_threadsafe(self._stopping.set)
+        if self._thread.ident is None:
+            return
+        self._thread.join(JOIN_S)
+        if self._thread.is_alive():
+            self._ledger.fail(f"the mediator did not stop within {JOIN_S:.0f} s (a bug in hark)")
+
+    def summary(self) -> Summary:
+        """Return what was denied, which secrets were used and what to warn of."""
+        return self._ledger.summary()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._main())
+        except HarkError as error:
+            self._ledger.fail(str(error))
+        except Exception as error:  # noqa: BLE001  # a thread's last word: nobody above would hear it
+            self._ledger.fail(f"the mediator ended: {type(error).__name__} (a bug in hark)")
+        finally:
+            with self._lock:
+                self._loop = None
+
+    async def _main(self) -> None:
+        _silence()
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._unhandled)
+        stopping = asyncio.Event()
+        with self._lock:
+            self._loop, self._stopping = loop, stopping
+            if self._asked_to_stop:
+                stopping.set()
+            if self._asked_to_prefetch:
+                self._engine.prefetch()
+        await self._serve(loop, stopping)
+
+    async def _serve(self, loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
+        pool = AddressPool(rule.host for rule in self._policy.allow_hosts)
+        resolver = Resolver(self._policy, pool, self._ledger)
+        tasks: set[asyncio.Task[None]] = set()
+        gate = Gate(self._policy, pool, self._ledger, self._origin, resolver, self._engine.carry, tasks)
+        watcher = Watcher(self._sockets.packets, self._ledger)
+        endpoints = []
+        for udp in (self._sockets.udp4, self._sockets.udp6):
+            made = partial(Resolver, self._policy, pool, self._ledger)
+            endpoints.append((await loop.create_datagram_endpoint(made, sock=udp))[0])
+        self._sockets.packets.settimeout(0)
+        loop.add_reader(self._sockets.packets, watcher.read)
+        servers = [
+            await asyncio.start_server(gate.accept, sock=tcp, limit=READ_LIMIT)
+            for tcp in (self._sockets.tcp4, self._sockets.tcp6)
+        ]
+        await stopping.wait()
+        await self._drained()
+        for server in servers:
+            server.close()
+        await _quiet(tasks, self._engine)
+        watcher.read()
+        loop.remove_reader(self._sockets.packets)
+        watcher.close()
+        for endpoint in endpoints:
+            endpoint.close()
+        self._sockets.packets.close()
+
+    async def _drained(self) -> None:
+        """Wait until nothing that the agent sent is left unread in our sockets."""
+        unread = select.poll()
+        for sock in _each(self._sockets):
+            unread.register(sock, select.POLLIN)
+        deadline = time.monotonic() + DRAIN_S
+        while unread.poll(0) and time.monotonic() < deadline:  # noqa: ASYNC110  # the loop itself reads them
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
+
+    def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A lost connection is nothing new; any other exception that nobody caught is a bug: the run ends."""
+        error = context.get("exception")
+        if isinstance(error, (OSError, asyncio.CancelledError)):
+            return
+        what = type(error).__name__ if error is not None else "an error without exception"
+        self._ledger.fail(f"{what} reached the mediator's event loop (a bug in hark)")
+
+
+async def _quiet(tasks: set[asyncio.Task[None]], engine: Engine) -> None:
+    """End the connections: those under way first, then those that have not said what they are."""
+    await engine.stop()
+    left = set(tasks)
+    if left:
+        _, pending = await asyncio.wait(left, timeout=DRAIN_S)
+        for task in pending:
+            task.cancel()
+        if pending:
+            await asyncio.wait(pending, timeout=DRAIN_S)
+
+
+def _each(sockets: Sockets) -> tuple[socket.socket, ...]:
+    return (sockets.tcp4, sockets.tcp6, sockets.udp4, sockets.udp6, sockets.packets)
+
+
+def _silence() -> None:
+    """While an agent runs, stdout and stderr are the agent's; log lines may quote what was on the wire."""
+    for name in _SILENCED:
+        logger = logging.getLogger(name)
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False

@@ -1,0 +1,92 @@
+"""TLS toward the agent: the run's certificate for the judged name, and a connection that ends as TLS does.
+
+Always: the name that OpenSSL read is the name that was judged, or the connection dies. A body that was cut
+ends without close_notify, so that a client can tell it from one that is complete.
+"""
+
+from typing import Any, Final
+
+from mitmproxy.proxy import commands, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.tls import ClientTLSLayer
+from mitmproxy.tls import TlsData
+from OpenSSL import SSL
+
+from hark.errors import HarkError
+from mediator.ca import RunCA
+from mediator.link import Link
+
+ALPN: Final = (b"h2", b"http/1.1", b"http/1.0")
+
+
+class NameMismatch(HarkError):  # noqa: N818  # reads as what it is: two parsers of one message disagreed
+    """OpenSSL read another server name than the one that was judged."""
+
+    exit_code = 123
+
+
+class AgentTls(ClientTLSLayer):
+    """mitmproxy's layer, with a close_notify at a regular end."""
+
+    def send_close(self, command: commands.CloseConnection) -> layer.CommandGenerator[None]:
+        """Close; say so in TLS unless something was cut."""
+        if self.tls is not None and not self.conn.error:
+            try:
+                self.tls.shutdown()
+            except SSL.Error:
+                pass  # the handshake never ended, or the peer is gone: nothing to say goodbye to
+            else:
+                yield from self.tls_interact()
+        yield from super().send_close(command)
+
+
+class Below(layer.Layer):
+    """The bottom of the stack. ClientTLSLayer looks at what stands below it, so something must."""
+
+    child: layer.Layer
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+
+    def _handle_event(self, event: layer.mevents.Event) -> layer.CommandGenerator[None]:
+        yield from self.child.handle_event(event)
+
+
+class AgentContexts:
+    """OpenSSL contexts for the agent's side, one a host."""
+
+    def __init__(self, ca: RunCA) -> None:
+        self._ca = ca
+        self._contexts: dict[str, SSL.Context] = {}
+
+    def start(self, data: TlsData, link: Link) -> None:
+        """Give mitmproxy the connection object it asks for."""
+        connection = SSL.Connection(self._context(link.target.host))
+        connection.set_accept_state()
+        data.ssl_conn = connection
+
+    def _context(self, host: str) -> SSL.Context:
+        known = self._contexts.get(host)
+        if known is None:
+            known = SSL.Context(SSL.TLS_SERVER_METHOD)
+            known.set_min_proto_version(SSL.TLS1_2_VERSION)
+            known.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
+            known.use_certificate(self._ca.leaf(host))
+            known.use_privatekey(self._ca.leaf_key)
+            known.set_alpn_select_callback(_select)
+            self._contexts[host] = known
+        return known
+
+
+def check_name(data: TlsData, link: Link) -> None:
+    """Compare what OpenSSL read with what was judged. Raises NameMismatch."""
+    read = data.ssl_conn.get_servername() if data.ssl_conn is not None else None
+    if read != link.sni:
+        raise NameMismatch(f"TLS to {link.target} carries two readings of its server name")
+
+
+def _select(_connection: SSL.Connection, offered: list[bytes]) -> bytes | Any:
+    for protocol in offered:
+        if protocol in ALPN:
+            return protocol
+    return SSL.NO_OVERLAPPING_PROTOCOLS

@@ -1,0 +1,114 @@
+"""One exchange's events, in the order in which things crossed the boundary. No network, no mitmproxy.
+
+Always: the request is recorded before anything of it is sent, each piece of a body before it is passed on,
+and `LlmResponseEnd` exactly once for each request that was recorded. Request keys are left to replay.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from hark.bundle.events import (
+    LlmRequest,
+    LlmResponseChunk,
+    LlmResponseEnd,
+    RequestChunk,
+    Trailers,
+)
+from mediator.authority import Destination
+from mediator.ledger import Ledger, text_map
+from mediator.text import as_text
+
+MAX_WHOLE_BODY: Final = 1 << 20  # format 1: a larger body follows in RequestChunk
+_DEFAULT_PORTS: Final = {True: 443, False: 80}
+
+type Headers = tuple[tuple[bytes, bytes], ...]
+
+
+def recorded_host(target: Destination, *, tls: bool) -> str:
+    """Return the host as kind 5 names it: with the port where the scheme does not say it."""
+    return target.host if target.port == _DEFAULT_PORTS[tls] else str(target)
+
+
+class Transcript:
+    """Writes one exchange down. The clock counts nanoseconds and never goes back."""
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], int]) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._last = 0
+        self._sent = 0
+        self._received = 0
+        self._status = 0
+        self._headers: Headers = ()
+        self.exchange = 0
+        """The exchange's number, 0 until the request is recorded."""
+        self.ended = False
+
+    @property
+    def open(self) -> bool:
+        """Tell whether a request was recorded whose end was not."""
+        return bool(self.exchange) and not self.ended
+
+    def request(
+        self, host: str, method: bytes, path: bytes, headers: Headers, body: bytes = b"", *, streamed: bool
+    ) -> None:
+        """Record the request; of a streamed one the body follows."""
+        self.exchange = self._ledger.next_exchange()
+        self._ledger.append(
+            LlmRequest(
+                host=host,
+                method=as_text(method),
+                path=as_text(path),
+                headers=text_map(headers),
+                body=body,
+                streaming=streamed,
+                exchange=self.exchange,
+                raw_headers=headers,
+            )
+        )
+        self._last = self._clock()
+
+    def request_chunk(self, data: bytes, *, last: bool) -> None:
+        """Record a piece of a streamed request body."""
+        self._ledger.append(RequestChunk(exchange=self.exchange, seq=self._sent, data=data, last=last))
+        self._sent += 1
+
+    def trailers(self, headers: Headers, *, from_agent: bool) -> None:
+        """Record trailers."""
+        self._ledger.append(
+            Trailers(
+                exchange=self.exchange,
+                from_agent=from_agent,
+                headers=text_map(headers),
+                raw_headers=headers,
+            )
+        )
+
+    def response(self, status: int, headers: Headers) -> None:
+        """Keep the response's head, which the end records."""
+        self._status, self._headers = status, headers
+
+    def chunk(self, data: bytes) -> None:
+        """Record a piece of the response body as it arrived."""
+        now = self._clock()
+        self._ledger.append(
+            LlmResponseChunk(
+                seq=self._received, data=data, since_prev=now - self._last, exchange=self.exchange
+            )
+        )
+        self._received += 1
+        self._last = now
+
+    def end(self, error: str = "") -> None:
+        """Record the end. `error` says why there is no, or no whole, answer."""
+        self.ended = True
+        self._ledger.append(
+            LlmResponseEnd(
+                status=self._status,
+                headers=text_map(self._headers),
+                chunk_count=self._received,
+                error=error,
+                exchange=self.exchange,
+                raw_headers=self._headers,
+            )
+        )

@@ -1,0 +1,172 @@
+"""HTTP/1 on the wire, where mitmproxy's own reading of it is not enough for us.
+
+Beyond its classes: trailers pass in both directions, interim answers (103) are skipped instead of taken for
+the answer, a head has a ceiling, and a request that cannot be read is recorded before it is answered.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import h11
+from mitmproxy import http
+from mitmproxy.net.http import http1
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import CommandGenerator
+from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestEndOfMessage,
+    RequestHeaders,
+    RequestTrailers,
+    ResponseEndOfMessage,
+    ResponseProtocolError,
+    ResponseTrailers,
+)
+from mitmproxy.proxy.layers.http._http1 import (
+    Http1Client,
+    Http1Connection,
+    Http1Server,
+    make_body_reader,
+)
+
+from mediator.pages import raw_response
+
+MAX_HEAD: Final = 256 << 10  # four times what common servers take; a head is buffered whole
+_HEAD_END: Final = (b"\r\n\r\n", b"\n\n")
+
+
+class _TrailingConnection(Http1Connection):
+    """Reads and writes trailers. Mixed in before either side's class."""
+
+    _Trailers: type[RequestTrailers | ResponseTrailers]
+    _pending: http.Headers | None = None
+
+    def read_body(self, event: events.Event) -> CommandGenerator[None]:
+        """Pass body and trailers on as they are read."""
+        stream_id = self.stream_id
+        if stream_id is None:
+            raise RuntimeError("a body without a message")
+        while True:
+            try:
+                part = self._next_part(event)
+            except h11.ProtocolError as error:
+                yield commands.CloseConnection(self.conn)
+                yield ReceiveHttp(
+                    self.ReceiveProtocolError(stream_id, f"{error}", self.ReceiveProtocolError.code)
+                )
+                return
+            if part is None:
+                return
+            if isinstance(part, h11.Data):
+                if part.data:
+                    yield ReceiveHttp(self.ReceiveData(stream_id, bytes(part.data)))
+                continue
+            if part.headers:
+                raw = tuple((bytes(name), bytes(value)) for name, value in part.headers.raw_items())
+                yield ReceiveHttp(self._Trailers(stream_id, http.Headers(raw)))
+            yield ReceiveHttp(self.ReceiveEndOfMessage(stream_id))
+            from_agent = isinstance(self, Http1Server)
+            yield from self.mark_done(request=from_agent, response=not from_agent)
+            return
+
+    def send(self, event: HttpEvent) -> CommandGenerator[None]:
+        """Write the end of a body with the trailers that came before it."""
+        if isinstance(event, (RequestTrailers, ResponseTrailers)):
+            self._pending = event.trailers
+            return
+        if isinstance(event, (RequestEndOfMessage, ResponseEndOfMessage)) and self._pending is not None:
+            trailers, self._pending = self._pending, None
+            message = self.request if isinstance(event, RequestEndOfMessage) else self.response
+            if message is not None and "chunked" in message.headers.get("transfer-encoding", "").lower():
+                lines = b"".join(b"%s: %s\r\n" % field for field in trailers.fields)
+                yield commands.SendData(self.conn, b"0\r\n" + lines + b"\r\n")
+                from_agent = isinstance(event, RequestEndOfMessage)
+                yield from self.mark_done(request=from_agent, response=not from_agent)
+                return
+        yield from super().send(event)
+
+    def _next_part(self, event: events.Event) -> Any:
+        if isinstance(event, events.ConnectionClosed):
+            return self.body_reader.read_eof()
+        return self.body_reader(self.buf)
+
+
+class AgentHttp1(_TrailingConnection, Http1Server):
+    """The agent's side. `malformed` is told why a request could not be read, before it is answered."""
+
+    _Trailers = RequestTrailers
+
+    def __init__(self, context: Context, malformed: Callable[[str], None]) -> None:
+        super().__init__(context)
+        self._malformed = malformed
+
+    def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
+        """Read a request's head."""
+        if not isinstance(event, events.DataReceived):
+            yield from super().read_headers(event)
+            return
+        lines = self.buf.maybe_extract_lines()
+        while lines == []:  # empty lines before a request are skipped (RFC 9112, 2.2)
+            lines = self.buf.maybe_extract_lines()
+        if lines is None:
+            if len(self.buf) > MAX_HEAD:
+                yield from self._refuse("431 Request Header Fields Too Large", "its head is too long")
+            return
+        try:
+            self.request = http1.read_request_head([bytes(line) for line in lines])
+            size = http1.expected_http_body_size(self.request)
+            http1_only(self.request)
+        except ValueError as error:
+            yield from self._refuse("400 Bad Request", _first_words(error))
+            return
+        self.body_reader = make_body_reader(size)
+        yield ReceiveHttp(RequestHeaders(self.stream_id, self.request, size == 0))
+        self.state = self.read_body
+        yield from self.state(event)
+
+    def _refuse(self, status: str, why: str) -> CommandGenerator[None]:
+        self._malformed(why)
+        yield commands.SendData(self.conn, raw_response(status, f"hark: not sent: {why}.\n".encode()))
+        yield commands.CloseConnection(self.conn)
+        self.state = self.done
+
+
+class UpstreamHttp1(_TrailingConnection, Http1Client):
+    """The real server's side."""
+
+    _Trailers = ResponseTrailers
+
+    def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
+        """Read a response's head; one that never ends, or that nobody asked for, closes the connection."""
+        if isinstance(event, events.DataReceived) and self.request is not None:
+            self._skip_interim()
+            if len(self.buf) > MAX_HEAD and self.stream_id is not None:
+                yield commands.CloseConnection(self.conn)
+                yield ReceiveHttp(
+                    ResponseProtocolError(
+                        self.stream_id, "the answer's head is too long", ErrorCode.GENERIC_SERVER_ERROR
+                    )
+                )
+                return
+        yield from super().read_headers(event)
+
+    def _skip_interim(self) -> None:
+        """Drop whole 1xx heads. 101 stays: it is no interim answer, and is refused by the exchange."""
+        while True:
+            head = bytes(self.buf)[:16]
+            interim = head[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ") and head[9:10] == b"1" and head[9:12] != b"101"
+            if not interim or not any(end in bytes(self.buf) for end in _HEAD_END):
+                return
+            self.buf.maybe_extract_lines()
+
+
+def http1_only(request: http.Request) -> None:
+    """Raise ValueError for a version that HTTP/1 framing does not know."""
+    if request.http_version not in ("HTTP/1.0", "HTTP/1.1"):
+        raise ValueError(f"{request.http_version} is not HTTP/1")
+
+
+def _first_words(error: ValueError) -> str:
+    """Return what is wrong without the bytes that are: mitmproxy's text ends in a repr of them."""
+    return str(error).partition(":")[0].lower()
