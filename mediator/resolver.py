@@ -33,7 +33,7 @@ class Resolver(asyncio.DatagramProtocol):
             self._ledger.query(query.shown, "MALFORMED", 0)
             self._ledger.answered(query.shown, Deny(query.why, ""), "")
             return query.reply
-        self._ledger.query(query.name, query.type_name, query.question.qtype)
+        self._ledger.query(query.name, query.type_name, query.kind)
         judged = dns.judge(query, self._policy, self._pool)
         self._ledger.answered(query.name, judged.verdict, judged.answer)
         return judged.reply

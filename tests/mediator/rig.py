@@ -1,0 +1,189 @@
+"""A mediator on loopback sockets, reached as an agent reaches it. `Origins` plays the kernel's part."""
+
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from dnslib import QTYPE, DNSRecord
+
+from hark.policy.model import HostRule, Policy, Secret
+from launcher.plan import Sockets
+from mediator.ca import RunCA
+from mediator.config import MediatorConfig
+from mediator.origin import Accepted
+from mediator.serve import Mediator
+from tests.fakes.recorder import ListRecorder
+
+API = "api.example.test"
+OTHER = "other.example.test"
+
+
+class Origins:
+    """Stands for the kernel's connection tracking: what each local port dialled."""
+
+    def __init__(self) -> None:
+        self.by_port: dict[int, tuple[str, int]] = {}
+        self.default: tuple[str, int] | None = None
+
+    def __call__(self, accepted: Accepted) -> tuple[str, int]:
+        """Return what was dialled."""
+        port = accepted.getpeername()[1]  # type: ignore[attr-defined]
+        found = self.by_port.get(port, self.default)
+        if found is None:
+            raise OSError("not redirected")
+        return found
+
+
+@dataclass
+class Rig:
+    """A running mediator and how to reach it as the agent does."""
+
+    mediator: Mediator
+    recorder: ListRecorder
+    ca: RunCA
+    origins: Origins
+    sockets: Sockets
+    roots: bytes
+    tcp: tuple[str, int]
+    udp: tuple[str, int]
+    packets: tuple[str, int]
+    fatal: list[str] = field(default_factory=list)
+
+    def ask(self, name: str, kind: str = "A") -> DNSRecord:
+        """Ask the resolver over UDP."""
+        return DNSRecord.parse(self.ask_raw(DNSRecord.question(name, kind).pack()))
+
+    def ask_raw(self, wire: bytes, seconds: float = 5.0) -> bytes:
+        """Send one datagram and return the reply."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.settimeout(seconds)
+            sock.sendto(wire, self.udp)
+            return sock.recv(4096)
+
+    def address(self, name: str) -> str:
+        """Return the synthetic address of an allowed name."""
+        return str(self.ask(name).rr[0].rdata)
+
+    def dial(self, address: str, port: int = 443) -> socket.socket:
+        """Connect as the agent would to an address and port."""
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        sock.settimeout(10)
+        sock.bind(("127.0.0.1", 0))
+        self.origins.by_port[sock.getsockname()[1]] = (address, port)
+        sock.connect(self.tcp)
+        return sock
+
+    def context(self, *alpn: str) -> ssl.SSLContext:
+        """Return what an agent's program trusts."""
+        context = ssl.create_default_context(cadata=self.ca.trust_bundle(self.roots).decode())
+        if alpn:
+            context.set_alpn_protocols(list(alpn))
+        return context
+
+    def tls(self, host: str, port: int = 443, sni: str | None = None, *alpn: str) -> ssl.SSLSocket:
+        """Connect and shake hands as the agent would."""
+        sock = self.dial(self.address(host), port)
+        try:
+            return self.context(*alpn).wrap_socket(sock, server_hostname=sni or host)
+        except BaseException:
+            sock.close()
+            raise
+
+    @contextmanager
+    def https(self, host: str = API, port: int = 443) -> Iterator[http.client.HTTPConnection]:
+        """Give a kept-alive HTTPS client."""
+        connection = http.client.HTTPConnection(host, port, timeout=10)
+        connection.sock = self.tls(host, port)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    @contextmanager
+    def http(self, host: str = API, port: int = 80) -> Iterator[http.client.HTTPConnection]:
+        """Give a kept-alive client without TLS."""
+        connection = http.client.HTTPConnection(host, port, timeout=10)
+        connection.sock = self.dial(self.address(host), port)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def running(
+    *allow: str,
+    upstreams: Mapping[str, str] | None = None,
+    roots: bytes = b"",
+    secrets: tuple[Secret, ...] = (),
+    recorder: ListRecorder | None = None,
+) -> Iterator[Rig]:
+    """Run a mediator that allows `allow`."""
+    recorder = recorder or ListRecorder()
+    policy = Policy(source="test", allow_hosts=tuple(HostRule.parse(text) for text in allow))
+    config = MediatorConfig(
+        policy=policy, secrets=secrets, upstreams=upstreams or {}, upstream_roots=(roots,)
+    )
+    with ExitStack() as stack:
+        sockets = loopback_sockets()
+        for sock in (sockets.tcp4, sockets.tcp6, sockets.udp4, sockets.udp6, sockets.packets):
+            stack.callback(sock.close)
+        origins = Origins()
+        fatal: list[str] = []
+        ca = RunCA.create(datetime.now(UTC))
+        mediator = Mediator(config, sockets, recorder, ca, fatal.append, origin=origins)
+        rig = Rig(
+            mediator=mediator,
+            recorder=recorder,
+            ca=ca,
+            origins=origins,
+            sockets=sockets,
+            roots=roots,
+            tcp=sockets.tcp4.getsockname(),
+            udp=sockets.udp4.getsockname(),
+            packets=sockets.packets.getsockname(),
+            fatal=fatal,
+        )
+        mediator.start()
+        stack.callback(mediator.stop)
+        yield rig
+
+
+def loopback_sockets() -> Sockets:
+    """Return sockets as the launcher gives them, on loopback; datagrams stand for frames."""
+    return Sockets(
+        tcp4=_listener(socket.AF_INET, "127.0.0.1"),
+        tcp6=_listener(socket.AF_INET6, "::1"),
+        udp4=_bound(socket.AF_INET, "127.0.0.1"),
+        udp6=_bound(socket.AF_INET6, "::1"),
+        packets=_bound(socket.AF_INET6, "::1"),
+    )
+
+
+def secret(
+    value: str, *hosts: str, name: str = "API_KEY", placeholder: str = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
+) -> Secret:
+    """Return a secret bound to hosts."""
+    return Secret(name, value, placeholder, tuple(HostRule.parse(host) for host in hosts))
+
+
+def names(record: DNSRecord) -> list[str]:
+    """Return the answers of a reply as `TYPE value`."""
+    return [f"{QTYPE[rr.rtype]} {rr.rdata}" for rr in record.rr]
+
+
+def _listener(family: socket.AddressFamily, address: str) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.bind((address, 0))
+    sock.listen(128)
+    return sock
+
+
+def _bound(family: socket.AddressFamily, address: str) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_DGRAM, socket.IPPROTO_UDP)
+    sock.bind((address, 0))
+    return sock

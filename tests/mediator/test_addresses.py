@@ -1,0 +1,36 @@
+"""Synthetic addresses stand for one name each, the same in each run of a policy, and run out in words."""
+
+import ipaddress
+
+import pytest
+
+from mediator.addresses import RANGE, AddressesExhaustedError, AddressPool
+
+
+def test_an_address_stands_for_one_name_alone() -> None:
+    pool = AddressPool()
+    first, second = pool.address_of("a.test"), pool.address_of("b.test")
+    assert first != second
+    assert pool.address_of("a.test") == first
+    assert (pool.name_of(first), pool.name_of(second)) == ("a.test", "b.test")
+    assert ipaddress.ip_address(first) in RANGE
+
+
+def test_the_same_policy_gives_the_same_addresses_whatever_is_asked_first() -> None:
+    one, two = AddressPool(["b.test", "a.test"]), AddressPool(["a.test", "b.test"])
+    assert two.address_of("b.test") == one.address_of("b.test")
+
+
+def test_an_address_that_was_never_given_out_stands_for_nothing() -> None:
+    assert AddressPool(["a.test"]).name_of("198.18.0.99") is None
+
+
+def test_literal_addresses_of_the_policy_get_no_name() -> None:
+    assert AddressPool(["192.0.2.1", "2001:db8::1"]).name_of("198.18.0.1") is None
+
+
+def test_a_used_up_range_refuses_in_words_instead_of_sharing_an_address() -> None:
+    pool = AddressPool(["a.test", "b.test"], ipaddress.IPv4Network("198.18.0.0/30"))
+    with pytest.raises(AddressesExhaustedError, match=r"c\.test gets no address: 2 names"):
+        pool.address_of("c.test")
+    assert pool.address_of("a.test") == "198.18.0.1"

@@ -1,0 +1,118 @@
+"""Exactly one authority: the dialled name, the SNI and every Host agree, on an allowed port, or none is."""
+
+import pytest
+
+from hark.policy.decide import Allow, Deny
+from hark.policy.model import HostRule, Policy
+from mediator.addresses import AddressPool
+from mediator.authority import Destination, destination, judge_dial, judge_request, judge_sni
+
+POLICY = Policy(
+    allow_hosts=tuple(
+        map(HostRule.parse, ("api.example.test", "api.example.test:8443", "192.0.2.1", "bücher.example"))
+    )
+)
+DIALLED = Destination("api.example.test", 443)
+
+
+def test_a_synthetic_address_is_the_name_it_stands_for() -> None:
+    pool = AddressPool(["api.example.test"])
+    assert destination("198.18.0.1", 443, pool) == DIALLED
+    assert destination("::ffff:198.18.0.1", 443, pool) == DIALLED
+    assert destination("198.18.0.2", 443, pool) == Destination("198.18.0.2", 443)
+    assert destination("2001:db8::1", 443, pool) == Destination("2001:db8::1", 443)
+
+
+def test_a_literal_address_is_allowed_by_its_own_rule_alone() -> None:
+    assert isinstance(judge_dial(POLICY, Destination("192.0.2.1", 443)), Allow)
+    assert isinstance(judge_dial(POLICY, Destination("192.0.2.2", 443)), Deny)
+    assert isinstance(judge_dial(POLICY, Destination("192.0.2.1", 80)), Deny)
+
+
+@pytest.mark.parametrize("sni", [None, b"api.example.test", b"API.Example.Test", b"api.example.test."])
+def test_an_sni_in_another_spelling_of_the_dialled_name_is_allowed(sni: bytes | None) -> None:
+    assert isinstance(judge_sni(POLICY, DIALLED, sni), Allow)
+
+
+@pytest.mark.parametrize(
+    "sni",
+    [
+        b"other.example.test",
+        b"api.example.test.evil.net",
+        b"evil\0.api.example.test",
+        b"api.example.test\0",
+        b"xapi.example.test",
+        b"192.0.2.1",
+        b"a" * 5000,
+        b"\xff\xfe",
+    ],
+    ids=lambda v: repr(v[:20]),
+)
+def test_an_sni_that_is_not_the_dialled_name_is_denied(sni: bytes) -> None:
+    assert isinstance(judge_sni(POLICY, DIALLED, sni), Deny)
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        [b"api.example.test"],
+        [b"API.EXAMPLE.TEST:443"],
+        [b"api.example.test."],
+        [b"api.example.test", b"api.example.test:443"],
+    ],
+)
+def test_a_request_whose_authorities_all_agree_is_allowed(hosts: list[bytes]) -> None:
+    assert isinstance(judge_request(POLICY, DIALLED, hosts), Allow)
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        [],
+        [b""],
+        [b"api.example.test", b""],
+        [b"other.example.test"],
+        [b"api.example.test", b"evil.test"],
+        [b"evil.test", b"api.example.test"],
+        [b"api.example.test:8443"],
+        [b"api.example.test:"],
+        [b"user@api.example.test"],
+        [b"api.example.test\0.evil.test"],
+        [b"api.example.test evil.test"],
+        [b"api.example.test:443:443"],
+        [b"0x7f.1"],
+        [b"[::ffff:192.0.2.1]"],
+        ["api.example.test\u2025evil".encode()],
+    ],
+    ids=repr,
+)
+def test_a_request_with_any_other_authority_is_denied(hosts: list[bytes]) -> None:
+    assert isinstance(judge_request(POLICY, DIALLED, hosts), Deny)
+
+
+@pytest.mark.parametrize(
+    "spelling", [b"192.0.2.1", b"3221225985", b"0xc0.0.2.1", b"0300.0.2.1", b"[::ffff:c000:201]"]
+)
+def test_odd_spellings_of_an_address_are_that_address(spelling: bytes) -> None:
+    assert isinstance(judge_request(POLICY, Destination("192.0.2.1", 443), [spelling]), Allow)
+
+
+def test_an_a_label_is_the_name_that_the_policy_spelled_in_unicode() -> None:
+    dialled = Destination("xn--bcher-kva.example", 443)
+    assert isinstance(judge_sni(POLICY, dialled, b"xn--bcher-kva.example"), Allow)
+
+
+def test_the_rule_holds_for_its_port_and_no_other() -> None:
+    assert isinstance(
+        judge_request(POLICY, Destination("api.example.test", 8443), [b"api.example.test:8443"]), Allow
+    )
+    denied = judge_request(POLICY, Destination("api.example.test", 80), [b"api.example.test"])
+    assert isinstance(denied, Deny)
+    assert denied.hint == "api.example.test:80"
+
+
+def test_a_disagreement_between_allowed_names_gives_no_rule_to_add() -> None:
+    denied = judge_request(POLICY, DIALLED, [b"192.0.2.1"])
+    assert isinstance(denied, Deny)
+    assert denied.hint == ""
+    assert "192.0.2.1:443, but the connection was made to api.example.test:443" in denied.reason
