@@ -262,6 +262,21 @@ class FileResult(NamedTuple):
     hash: bytes = b""
 
 
+class Boundary(NamedTuple):
+    """Kind 41: what the kernel enforced around the agent, as applied and not as asked for."""
+
+    landlock_abi: int = 0
+    kernel: str = ""
+    uid: int = 0
+    gid: int = 0
+    grants: tuple[str, ...] = ()
+    """`read /path: why`, in the order of the plan."""
+    withheld: tuple[str, ...] = ()
+    """`masked /path`, `protected /path`, `hidden /path`: what lies in a grant and is kept back."""
+    notes: tuple[str, ...] = ()
+    """What could not be had on this host, in words."""
+
+
 class Unknown(NamedTuple):
     """An event of a kind that we do not know, kept as it is."""
 
@@ -273,7 +288,7 @@ type Event = (
     RunStart | PolicyLoaded | EnvSnapshot | FsManifest | LlmRequest | LlmResponseChunk | LlmResponseEnd
     | ToolCallRequest | ToolCallResult | EgressAttempt | EgressDecision | SecretInjected | ClockRead
     | RandomRead | Checkpoint | RunEnd | DnsQuery | DnsDecision | Seal | WebSocketMessage | TunnelData
-    | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult
+    | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult | Boundary
 )  # fmt: skip
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -308,6 +323,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(38, Snapshot, {1: TEXT, 2: HASH, 3: UINT, 4: BYTES, 5: BOOL}),
     Kind(39, ShimReport, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH}),
+    Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS}),
 )
 
 _BY_NUMBER: Final = {kind.number: kind for kind in KINDS}

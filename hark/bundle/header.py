@@ -7,7 +7,7 @@ claim is true (`hark.verify`), and whether the signature in the footer is good (
 from typing import Final, NamedTuple
 
 from hark.bundle import cbor
-from hark.bundle.fields import BYTES, HASH, INT, TEXT, UINT, UINTS, Layout, dump, load
+from hark.bundle.fields import BYTES, FIRST_EXTRA, HASH, INT, TEXT, UINT, UINTS, Layout, dump, load
 from hark.bundle.tree_head import TreeHead, tree_head_from_raw, tree_head_to_raw
 from hark.errors import BundleError
 
@@ -73,9 +73,16 @@ def decode_footer(data: bytes) -> Footer:
     return Footer(count, root, chain, tree_head, entry, index, redacted)
 
 
-def decode_footer_exactly(data: bytes) -> Footer:
-    """Like `decode_footer`, but only what hark would have written itself passes: every key, none beside."""
+def decode_written_footer(data: bytes) -> Footer:
+    """Like `decode_footer`, but every key of format 1 must be there, and none beside them below 32."""
     footer = decode_footer(data)
-    if encode_footer(footer) != data:
-        raise BundleError("the footer is not written as hark writes it: a key is missing or one too many")
+    raw = cbor.decode(data)
+    known = {key: value for key, value in raw.items() if _is_ours(key)} if isinstance(raw, dict) else {}
+    if cbor.encode(known) != encode_footer(footer):
+        raise BundleError("the footer is not written as format 1 says: a key is missing or one too many")
     return footer
+
+
+def _is_ours(key: cbor.Value) -> bool:
+    """Whether the key must stand for something here; later versions may add others from 32 on."""
+    return key in _FOOTER or not (isinstance(key, int) and key >= FIRST_EXTRA)

@@ -1,0 +1,102 @@
+"""The verdict as a value: what `hark verify`, the report and JSON all print.
+
+What always holds: there is one verdict and one line for it; the worst finding decides both and the exit
+code; what the verdict does not say stands beside it in words. Text from the file is made visible before it
+is quoted.
+"""
+
+from typing import Final, NamedTuple
+
+from hark.bundle.bounds import RunEnd, kind_name
+from hark.bundle.header import Header
+from hark.bundle.outcome import describe
+from hark.visible import visible
+
+VERIFIED: Final = "VERIFIED"
+TRUNCATED: Final = "TRUNCATED"
+REJECTED: Final = "REJECTED"
+BROKEN: Final = "BROKEN"
+
+SEVERITY: Final = (VERIFIED, TRUNCATED, REJECTED, BROKEN)
+"""From best to worst."""
+EXIT_CODES: Final = {VERIFIED: 0, TRUNCATED: 3, REJECTED: 1, BROKEN: 1}
+
+FOOTER: Final = "footer"
+"""Beside `edit` and `splice` of `hark.verify.scan`: what closes the frames does not fit them."""
+
+
+class Finding(NamedTuple):
+    """Something that keeps a bundle from being VERIFIED."""
+
+    verdict: str
+    step: int
+    """The number of the step that found it, as in `hark.verify.steps`."""
+    words: str
+    nature: str = FOOTER
+    """edit, splice or footer."""
+    seq: int | None = None
+    kind: int | None = None
+    offset: int | None = None
+
+    def sentence(self) -> str:
+        """The finding, with the event that it is about."""
+        if self.seq is None or self.kind is None:
+            return self.words
+        return f"event {self.seq} ({kind_name(self.kind)}, at byte {self.offset}): {self.words}"
+
+
+class Result(NamedTuple):
+    """What verification found. `line()` is the verdict line."""
+
+    verdict: str
+    findings: tuple[Finding, ...]
+    """Worst first."""
+    limits: tuple[str, ...]
+    """What this verdict does not say, in whole sentences."""
+    header: Header
+    events: int
+    """Whole events in the file."""
+    redacted: tuple[int, ...]
+    root: bytes
+    final_chain: bytes
+    run_end: RunEnd | None
+    public_key: bytes
+    """Of whoever signed; empty if nobody did, or if the signature is not good."""
+    pinned: bool
+    """Whether that key is one that the caller named."""
+    anchored: bool
+    """Whether there is an anchor in the bundle. Nothing here has checked it."""
+    trailing: int
+    """Bytes of a torn event or footer at the end."""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `hark verify`."""
+        return EXIT_CODES[self.verdict]
+
+    def line(self) -> str:
+        """The one line that says what came out."""
+        parts = [self.findings[0].sentence()] if self.findings else [describe(self.run_end)]
+        if self.verdict == TRUNCATED and self.run_end is not None:
+            parts.append(describe(self.run_end))
+        parts.append("1 event" if self.events == 1 else f"{self.events} events")
+        if self.redacted:
+            parts.append(f"REDACTED {len(self.redacted)}")
+        if self.verdict == VERIFIED:
+            parts.append(self._signature())
+            if self.anchored:
+                parts.append("anchor not checked")
+        parts.append(f"run {visible(self.header.run_id)}")
+        return f"{self.verdict}: {', '.join(parts)}"
+
+    def _signature(self) -> str:
+        if not self.public_key:
+            return "unsigned"
+        whose = "the expected key" if self.pinned else "a key that nobody vouches for,"
+        return f"signed by {whose} {self.public_key.hex()}"
+
+
+def worst(findings: list[Finding]) -> tuple[str, tuple[Finding, ...]]:
+    """The verdict that `findings` come to, and they themselves, worst first, else in the order found."""
+    ranked = sorted(findings, key=lambda finding: -SEVERITY.index(finding.verdict))
+    return (ranked[0].verdict if ranked else VERIFIED), tuple(ranked)
