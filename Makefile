@@ -17,7 +17,7 @@ lint unit attack e2e: .venv/.dev
 	$(PY) .ci/tiers.py $@
 
 bench: .venv/.dev
-	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(PY) "$$bench" || exit 1; done
+	@for bench in tests/bench/[!_]*.py; do echo "== $$bench"; $(PY) "$$bench" || exit 1; done
 
 controls: .venv/.dev  ## every trap, defended and with its defence taken away
 	$(PY) -m tests.attacks

@@ -23,7 +23,7 @@ UID: Final = 61234
 """No account has it: above what systems hand out to people, below what they keep for containers."""
 PACKAGES: Final = ("hark", "launcher", "mediator")
 NO_STDLIB: Final = ("site-packages", "dist-packages", "test", "idlelib", "turtledemo", "tkinter", "*.a")
-NO_PACKAGES: Final = ("pip", "mypy", "*editable*", "hark_run*.pth", "_hark_run*")
+NO_PACKAGES: Final = ("pip", "mypy", "*editable*", "hark_run*.pth", "_hark_run*", *PACKAGES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,64 @@
+"""What the tests lean on: an ordinary user who really is one, and a host that is asked and not trusted."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from launcher.doctor import Finding, State
+from tests import conftest
+from tests.support import host
+from tests.support.user import ROOT, User, run_as
+
+WHERE = "import hark, launcher, mediator, os; print(os.geteuid(), hark.__file__)"
+
+
+def test_the_ordinary_user_is_not_root_and_has_a_home(unprivileged: User) -> None:
+    done = run_as(unprivileged, ["sh", "-c", 'id -u; id -G; cd && touch mine && stat -c %u "$HOME/mine"'])
+    assert done.stdout.split() == [str(unprivileged.uid), str(unprivileged.gid), str(unprivileged.uid)]
+    assert unprivileged.uid != 0
+
+
+def test_the_ordinary_user_has_hark_as_it_is_in_this_tree(unprivileged: User) -> None:
+    uid, file = run_as(unprivileged, [unprivileged.python, "-c", WHERE]).stdout.split()
+    assert int(uid) == unprivileged.uid
+    assert Path(file).read_text() == (ROOT / "hark" / "__init__.py").read_text()
+    assert run_as(unprivileged, [unprivileged.hark, "version"]).stdout.startswith("hark ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs the tests on their own interpreter")
+def test_the_ordinary_user_of_root_has_no_file_of_this_tree(unprivileged: User) -> None:
+    path = "import sys; print(*sys.path, sys.prefix, sys.base_prefix)"
+    seen = run_as(unprivileged, [unprivileged.python, "-c", path]).stdout.split()
+    assert [entry for entry in seen if entry.startswith(str(ROOT))] == []
+    secret = unprivileged.home.parent / "of-root"
+    secret.write_text("x")
+    secret.chmod(0o600)
+    assert run_as(unprivileged, ["cat", secret]).returncode == 1
+
+
+class _Item:
+    """As much of a pytest item as the rule looks at."""
+
+    def __init__(self, *markers: str) -> None:
+        self.markers = markers
+
+    def get_closest_marker(self, name: str) -> str | None:
+        return name if name in self.markers else None
+
+
+@pytest.mark.parametrize("marker", ["attack", "e2e"])
+def test_a_kernel_test_fails_where_the_host_cannot_run_it(
+    monkeypatch: pytest.MonkeyPatch, marker: str
+) -> None:
+    monkeypatch.setattr(conftest, "what_is_missing", lambda: "network: change this setting")
+    with pytest.raises(pytest.fail.Exception, match="change this setting"):
+        conftest.pytest_runtest_setup(_Item(marker))  # type: ignore[arg-type]
+    conftest.pytest_runtest_setup(_Item())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("state", [State.MISSING, State.UNKNOWN])
+def test_what_could_not_be_observed_is_missing_too(monkeypatch: pytest.MonkeyPatch, state: State) -> None:
+    findings = (Finding("seccomp", State.OK, "fine"), Finding("network", state, "change this setting"))
+    monkeypatch.setattr(host, "check", lambda: findings)
+    assert host.what_is_missing.__wrapped__() == "network: change this setting"
