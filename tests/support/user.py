@@ -97,15 +97,7 @@ def _stage(folder: Path) -> str:
     (venv / "bin" / "python").symlink_to(base / "bin" / name)
     (venv / "pyvenv.cfg").write_text(f"home = {base / 'bin'}\n")
     packages = venv / "lib" / name / "site-packages"
-    _tree(
-        Path(sysconfig.get_path("purelib")),
-        packages,
-        "pip",
-        "mypy",
-        "*editable*",
-        "hark_run*.pth",
-        "_hark_run*",
-    )
+    _tree(Path(sysconfig.get_path("purelib")), packages, *NO_PACKAGES)
     for package in PACKAGES:
         _tree(ROOT / package, packages / package)
     if (ROOT / "shims").is_dir():
