@@ -5,6 +5,7 @@ allowed; there is no switch to skip it. Every failure is an UpstreamError whose 
 """
 
 import asyncio
+import os
 import re
 import socket
 import ssl
@@ -103,6 +104,8 @@ def _words(error: BaseException) -> str:
         return "no answer in time"
     if isinstance(error, ssl.SSLError):
         return f"TLS failed ({(error.reason or 'unknown reason').lower().replace('_', ' ')})"
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()  # asyncio's own text repeats the address
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     return type(error).__name__
