@@ -16,8 +16,8 @@ NO_USER_NAMESPACE: Final = "cannot create a user namespace"
 
 def _setting(path: str) -> str:
     try:
-        with open(path, encoding="ascii") as file:
-            return file.read().strip()
+        with open(path, "rb") as file:
+            return file.read().strip().decode()
     except OSError:
         return ""
 

@@ -124,8 +124,9 @@ def _enter_as_root(identity: Identity) -> None:
 
 
 def _write_map(process: int, name: str, value: str) -> None:
-    with open(f"/proc/{process}/{name}", "w", encoding="ascii") as file:
-        file.write(value)
+    # As bytes: a codec may have to be imported, and the agent's uid may not read where Python is installed.
+    with open(f"/proc/{process}/{name}", "wb") as file:
+        file.write(value.encode())
 
 
 def _send_grants(channel: socket.socket, view: View, opened: dict[str, trees.Tree]) -> None:

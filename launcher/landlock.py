@@ -6,6 +6,7 @@ connect would never reach the gateway, where attempts are judged and recorded.
 """
 
 import ctypes
+import fcntl
 import os
 import stat
 import struct
@@ -18,7 +19,7 @@ from launcher.view import Kind, View
 
 _CREATE_RULESET: Final = 444
 _RESTRICT_SELF: Final = 446
-_SCOPES_ABI: Final = 6
+SCOPES_ABI: Final = 6  # Linux 6.12
 _SCOPE_ABSTRACT_SOCKETS: Final = 1
 _SCOPE_SIGNALS: Final = 2
 
@@ -66,8 +67,6 @@ def _standard_streams() -> dict[int, FSAccess]:
         os.O_WRONLY: FSAccess.WRITE_FILE | FSAccess.TRUNCATE,
         os.O_RDWR: FSAccess.READ_FILE | FSAccess.WRITE_FILE | FSAccess.TRUNCATE,
     }
-    import fcntl
-
     rights = {}
     for descriptor in range(3):
         kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
@@ -79,7 +78,7 @@ def _standard_streams() -> dict[int, FSAccess]:
 
 def restrict(view: View, shown: list[str]) -> None:
     """Confine the calling process for good; `shown` are single files that the launcher wrote for it."""
-    supports_scopes = abi() >= _SCOPES_ABI
+    supports_scopes = abi() >= SCOPES_ABI
     ruleset = Ruleset()
     files = FSAccess.all_file()
     for path, rights in _rules(view, shown).items():

@@ -8,6 +8,7 @@ meet, and a replay shows what the recording showed. Nothing here touches the hos
 The calling process ends up in the agent's namespace.
 """
 
+import ctypes
 import os
 import socket
 import struct
@@ -45,8 +46,8 @@ _GATEWAY_SETTINGS: Final = {
 def _set(name: str, value: str) -> bool:
     """Write one sysctl of the current namespace; kernels differ in which of them are per namespace."""
     try:
-        with open(f"/proc/sys/{name}", "w", encoding="ascii") as file:
-            file.write(value)
+        with open(f"/proc/sys/{name}", "wb") as file:
+            file.write(value.encode())
     except OSError:
         return False
     return True
@@ -138,8 +139,6 @@ def _packet_filter() -> bytes:
 
 def _packets() -> socket.socket:
     """A packet socket on the gateway's end: what the ruleset rejects leaves no other trace."""
-    import ctypes
-
     program = _packet_filter()
     buffer = ctypes.create_string_buffer(program, len(program))
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)

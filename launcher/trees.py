@@ -124,8 +124,8 @@ def owner_mapping(identity: Identity) -> int:
         if not os.read(ready_read, 1):
             raise OSError(1, "Operation not permitted", "unshare user namespace")
         for name, number in (("uid_map", identity.uid), ("gid_map", identity.gid)):
-            with open(f"/proc/{child}/{name}", "w", encoding="ascii") as file:
-                file.write(swapped(number))
+            with open(f"/proc/{child}/{name}", "wb") as file:
+                file.write(swapped(number).encode())
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         for descriptor in (ready_read, done_read, done_write):

@@ -1,0 +1,150 @@
+"""Whether this host can confine an agent: each means is tried in a child, the way the launcher uses it.
+
+A finding is `ok` only if the probe ran and succeeded, `missing` only if the kernel refused, and `unknown` if
+the probe itself could not run: what was not observed is not counted as safe. Nothing is left behind.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from hark.errors import HarkError
+from launcher.advice import explain
+from launcher.identity import agent_identity
+
+_REPORT_BYTES: Final = 1 << 12
+_PROBE_SECONDS: Final = 10
+
+
+class State(Enum):
+    """What a probe found."""
+
+    OK = "ok"
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One means of confinement."""
+
+    name: str
+    state: State
+    words: str
+    """One sentence; for `missing` it names the setting to change."""
+
+
+type Probe = Callable[[], str]
+"""MUST raise OSError if the kernel refuses; returns what to say if it does not."""
+
+
+def _enter() -> None:
+    from launcher import build
+
+    build.enter_user_namespace(agent_identity(os.getuid(), os.getgid(), os.environ))
+
+
+def _user_namespace() -> str:
+    _enter()
+    # Where a security module lets the namespace be made but takes its capabilities away, this one fails.
+    os.unshare(os.CLONE_NEWUTS)
+    return "user namespaces can be created and used"
+
+
+def _landlock() -> str:
+    from launcher import landlock
+
+    abi = landlock.abi()
+    scopes = (
+        "with scopes" if abi >= landlock.SCOPES_ABI else "without scopes, which other namespaces stand in for"
+    )
+    return f"Landlock ABI {abi}, {scopes}"
+
+
+def _seccomp() -> str:
+    from launcher import kernel, seccomp
+
+    program = seccomp.program(seccomp.architecture())
+    kernel.no_new_privileges()
+    seccomp.install(program)
+    return "system call filters can be installed"
+
+
+def _network() -> str:
+    from launcher import network
+
+    _enter()
+    _sockets, unset = network.build(os.getgid())
+    return "veth, nftables redirect and reject work" + (
+        f"; not settable: {', '.join(unset)}" if unset else ""
+    )
+
+
+def _mounts() -> str:
+    from launcher import kernel, mounts, trees
+
+    _enter()
+    os.unshare(os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWCGROUP)
+    mounts.leave_host_propagation()
+    trees.open_devices()
+    child = os.fork()
+    if child == 0:
+        error = 0
+        try:
+            kernel.mount("proc", "/proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+        except OSError as failure:
+            error = failure.errno or 1
+        os._exit(error)
+    error = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if error:
+        raise OSError(error, os.strerror(error), "mount proc on /proc")
+    return "detached mounts, devices and an own /proc can be mounted"
+
+
+_PROBES: Final[tuple[tuple[str, str, Probe], ...]] = (
+    ("user namespaces", "user namespace", _user_namespace),
+    ("Landlock", "landlock", _landlock),
+    ("seccomp", "seccomp", _seccomp),
+    ("network", "network", _network),
+    ("mounts", "trees", _mounts),
+)
+
+
+def _observe(name: str, step: str, probe: Probe) -> Finding:
+    read, write = os.pipe2(os.O_CLOEXEC)
+    child = os.fork()
+    if child == 0:
+        try:
+            _report(write, step, probe)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with open(read, "rb") as file:
+        state, _, words = file.read(_REPORT_BYTES).decode(errors="replace").partition("\0")
+    os.waitpid(child, 0)
+    if not state:
+        return Finding(name, State.UNKNOWN, "the probe ended without an answer")
+    return Finding(name, State(state), words)
+
+
+def _report(write: int, step: str, probe: Probe) -> None:
+    signal.alarm(_PROBE_SECONDS)  # a probe that hangs is ended, and its state is unknown
+    try:
+        state, words = State.OK, probe()
+    except OSError as error:
+        state, words = State.MISSING, explain(step, error)
+    except HarkError as error:
+        state, words = State.MISSING, str(error)
+    except BaseException as error:  # noqa: BLE001  (the probe is broken, the host may be fine)
+        state, words = State.UNKNOWN, f"the probe failed: {type(error).__name__}: {error}"
+    with contextlib.suppress(OSError):
+        os.write(write, f"{state.value}\0{words}".encode())
+
+
+def check() -> tuple[Finding, ...]:
+    """Probe every means of confinement. Takes tens of milliseconds; call it while single-threaded."""
+    return tuple(_observe(*probe) for probe in _PROBES)

@@ -1,0 +1,92 @@
+"""Attacks by trap, each with what came of it defended and with the defence taken away.
+
+An attack that was not seen to be refused is not refused: whatever an attack program did not say is unknown. The
+switches that take a defence away live in the tests; the product has none.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Final, Protocol
+
+
+class Verdict(Enum):
+    """What came of an attack, as it was observed."""
+
+    SUCCEEDED = "succeeded"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A verdict and what it was read from."""
+
+    verdict: Verdict
+    detail: str = ""
+
+    @classmethod
+    def said(cls, text: str) -> "Outcome":
+        """Read from the last line that an attack program printed: `SUCCEEDED ...` or `REFUSED ...`."""
+        line = text.strip().rpartition("\n")[2]
+        word, _, detail = line.partition(" ")
+        known = {verdict.name: verdict for verdict in Verdict}
+        if word not in known:
+            return cls(Verdict.UNKNOWN, line or "said nothing")
+        return cls(known[word], detail)
+
+
+class Attempt(Protocol):
+    """What is decorated with `attack`."""
+
+    @staticmethod
+    def defended() -> Outcome:
+        """Run it against hark as it is."""
+        ...
+
+    @staticmethod
+    def undefended() -> Outcome:
+        """Run it where hark is not, or with the one defence taken away that it is about."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One registered attack."""
+
+    trap: int
+    name: str
+    defended: Callable[[], Outcome]
+    undefended: Callable[[], Outcome]
+
+    def __str__(self) -> str:
+        return f"trap {self.trap}: {self.name}"
+
+
+_registered: Final[list[Attack]] = []
+
+
+def attack(*, trap: int, name: str) -> Callable[[type[Attempt]], type[Attempt]]:
+    """Register a class with static methods `defended` and `undefended`."""
+
+    def register(kind: type[Attempt]) -> type[Attempt]:
+        add(trap, name, kind.defended, kind.undefended)
+        return kind
+
+    return register
+
+
+def add(trap: int, name: str, defended: Callable[[], Outcome], undefended: Callable[[], Outcome]) -> None:
+    """Register one attack of a family that a loop makes."""
+    _registered.append(Attack(trap, name, defended, undefended))
+
+
+def all_attacks() -> list[Attack]:
+    """Every attack below tests/attacks, by trap."""
+    here = Path(__file__).parent
+    for path in sorted(here.glob("*/*.py")):
+        if not path.name.startswith(("test_", "_")):
+            importlib.import_module(f"tests.attacks.{path.parent.name}.{path.stem}")
+    return sorted(_registered, key=lambda one: (one.trap, one.name))

@@ -1,0 +1,27 @@
+"""Every registered attack is refused, and succeeds once its defence is gone: otherwise it proves nothing."""
+
+import pytest
+
+from tests.attacks.registry import Attack, Outcome, Verdict, all_attacks
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("one", all_attacks(), ids=str)
+def test_attack_is_refused_and_succeeds_without_its_defence(one: Attack) -> None:
+    defended = one.defended()
+    assert defended.verdict is Verdict.REFUSED, defended.detail
+    undefended = one.undefended()
+    assert undefended.verdict is Verdict.SUCCEEDED, undefended.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("noise\nREFUSED no\n", Verdict.REFUSED),
+        ("SUCCEEDED", Verdict.SUCCEEDED),
+        ("", Verdict.UNKNOWN),
+        ("Traceback", Verdict.UNKNOWN),
+    ],
+)
+def test_what_an_attack_did_not_say_is_unknown(text: str, verdict: Verdict) -> None:
+    assert Outcome.said(text).verdict is verdict
