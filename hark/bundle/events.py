@@ -40,6 +40,46 @@ from hark.bundle.fields import (
 )
 from hark.errors import RecordError
 
+__all__ = [
+    "KINDS",
+    "Boundary",
+    "Checkpoint",
+    "ClockRead",
+    "DnsDecision",
+    "DnsQuery",
+    "EgressAttempt",
+    "EgressDecision",
+    "EnvSnapshot",
+    "Event",
+    "FileResult",
+    "FsManifest",
+    "Input",
+    "Kind",
+    "LlmRequest",
+    "LlmResponseChunk",
+    "LlmResponseEnd",
+    "PolicyLoaded",
+    "RandomRead",
+    "RequestChunk",
+    "RunEnd",
+    "RunStart",
+    "Seal",
+    "SecretInjected",
+    "ShimReport",
+    "Snapshot",
+    "ToolCallRequest",
+    "ToolCallResult",
+    "Trailers",
+    "TunnelData",
+    "Unknown",
+    "WebSocketMessage",
+    "decode",
+    "decode_exactly",
+    "encode",
+    "escape",
+    "kind_of",
+]
+
 
 class PolicyLoaded(NamedTuple):
     """The policy in force, as understood and as it was written."""

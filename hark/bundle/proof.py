@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from hark.bundle.hashing import HASH_SIZE, node_hash
 from hark.bundle.mmr import fold, mountain, subtree
+from hark.bundle.tree_head import TreeHead, decode_tree_head, encode_tree_head
 from hark.errors import BundleError
 
 MAX_PROOF_FILE: Final = 1 << 16  # 64 siblings and 63 peaks in hexadecimal take 10 kB
@@ -36,6 +37,8 @@ class ProofFile(NamedTuple):
     leaf_hash: bytes
     root: bytes
     proof: Proof
+    tree_head: TreeHead | None = None
+    """Who signed the root; in JSON the hex of its CBOR under `tree_head`, absent if nobody did."""
 
 
 def build(leaves: Iterable[bytes], index: int, count: int) -> Proof:
@@ -89,20 +92,19 @@ def to_json(file: ProofFile) -> str:
     import json
 
     proof = file.proof
-    return json.dumps(
-        {
-            "run": file.run,
-            "seq": proof.seq,
-            "leaf_hash": file.leaf_hash.hex(),
-            "root": file.root.hex(),
-            "leaf_count": proof.leaf_count,
-            "siblings": _hex_list(proof.siblings),
-            "left_peaks": _hex_list(proof.left_peaks),
-            "right_peaks": _hex_list(proof.right_peaks),
-        },
-        indent=2,
-        ensure_ascii=False,
-    )
+    fields: dict[str, object] = {
+        "run": file.run,
+        "seq": proof.seq,
+        "leaf_hash": file.leaf_hash.hex(),
+        "root": file.root.hex(),
+        "leaf_count": proof.leaf_count,
+        "siblings": _hex_list(proof.siblings),
+        "left_peaks": _hex_list(proof.left_peaks),
+        "right_peaks": _hex_list(proof.right_peaks),
+    }
+    if file.tree_head is not None:
+        fields["tree_head"] = encode_tree_head(file.tree_head).hex()
+    return json.dumps(fields, indent=2, ensure_ascii=False)
 
 
 def from_json(text: str | bytes) -> ProofFile:
@@ -159,3 +161,14 @@ def _hashes(raw: dict[str, Any], name: str) -> tuple[bytes, ...]:
     if not isinstance(value, list):
         raise BundleError(f"not a proof: {name} is not a list")
     return tuple(_hash(name, item) for item in value)
+
+
+def _tree_head(raw: dict[str, Any]) -> TreeHead | None:
+    value = raw.get("tree_head")
+    if value is None:
+        return None
+    try:
+        data = binascii.unhexlify(value) if isinstance(value, str) else b""
+    except ValueError:
+        data = b""
+    return decode_tree_head(data)
