@@ -128,9 +128,8 @@ def from_json(text: str | bytes) -> ProofFile:
         _hashes(raw, "left_peaks"),
         _hashes(raw, "right_peaks"),
     )
-    return ProofFile(
-        raw["run"], _hash("leaf_hash", raw.get("leaf_hash")), _hash("root", raw.get("root")), proof
-    )
+    leaf, root = _hash("leaf_hash", raw.get("leaf_hash")), _hash("root", raw.get("root"))
+    return ProofFile(raw["run"], leaf, root, proof, _tree_head(raw))
 
 
 def _hex_list(hashes: tuple[bytes, ...]) -> list[str] | None:
