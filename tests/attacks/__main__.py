@@ -1,4 +1,4 @@
-"""Prints every trap with its attacks, defended and with the defence taken away. Exit 1 if any is not as it must be."""
+"""Prints every attack by trap, defended and with its defence taken away; exit 1 if one is not as it must be."""
 
 import sys
 import textwrap

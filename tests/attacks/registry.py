@@ -1,7 +1,7 @@
 """Attacks by trap, each with what came of it defended and with the defence taken away.
 
-An attack that was not seen to be refused is not refused: whatever an attack program did not say is unknown. The
-switches that take a defence away live in the tests; the product has none.
+An attack that was not seen to be refused is not refused: whatever an attack program did not say is unknown.
+The switches that take a defence away live in the tests; the product has none.
 """
 
 import importlib

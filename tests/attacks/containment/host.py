@@ -1,4 +1,4 @@
-"""Traps 3 to 5, 8, 14 and 15: the host's identity, files, processes and descriptors, and the run's own record."""
+"""Traps 3 to 5, 8, 14, 15 and 22: the host's files, processes and descriptors, and the run's own record."""
 
 import contextlib
 import os
@@ -248,10 +248,15 @@ class Memory:
     def undefended() -> Outcome:
         def change() -> None:
             # Landlock, capabilities and dumpability each suffice, so all three go.
-            really = kernel.set_dumpable
+            set_dumpable, drop = kernel.set_dumpable, kernel.drop_capabilities
+
+            def open_up(*, dumpable: bool) -> None:
+                set_dumpable(dumpable=True)
+                if not dumpable:
+                    drop()
+
             without(landlock, "restrict")()
-            without(kernel, "drop_capabilities")()
-            without(kernel, "set_dumpable", lambda **_k: really(dumpable=True))()
+            without(kernel, "set_dumpable", open_up)()
 
         return inside(Memory.PROGRAM, change=change)
 
