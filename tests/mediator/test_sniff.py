@@ -71,7 +71,7 @@ MESSAGES: list[tuple[bytes, Sniffed]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "expected"), MESSAGES, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(("message", "expected"), MESSAGES, ids=map(str, range(len(MESSAGES))))
 def test_a_message_is_read_whole_byte_by_byte_and_with_more_behind_it(
     message: bytes, expected: Sniffed
 ) -> None:
