@@ -173,9 +173,13 @@ class AgentConnection(ConnectionHandler):
             if isinstance(error, asyncio.CancelledError):
                 raise
             return
-        self._opened(server, reader, writer)
-        await self.server_event(events.OpenConnectionCompleted(command, None))
-        await self.handle_connection(server)
+        try:
+            self._opened(server, reader, writer)
+            await self.server_event(events.OpenConnectionCompleted(command, None))
+            await self.handle_connection(server)
+        except Exception:
+            reset(writer.transport)
+            raise
 
     def _opened(self, server: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.state = ConnectionState.OPEN

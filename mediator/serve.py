@@ -32,6 +32,7 @@ from mediator.watcher import Watcher
 READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
 DRAIN_S: Final = 1.0  # ceiling for reading what was sent before the end; an agent that is gone sends no more
 JOIN_S: Final = 10.0
+CLOSING_STEPS: Final = 3  # of the event loop: a transport gives its socket up a step or two after its abort
 _SILENCED: Final = ("mitmproxy", "asyncio", "hpack", "h2", "wsproto")
 
 
@@ -140,6 +141,8 @@ class Mediator:
         for endpoint in endpoints:
             endpoint.close()
         self._sockets.packets.close()
+        for _ in range(CLOSING_STEPS):
+            await asyncio.sleep(0)
 
     async def _drained(self) -> None:
         """Wait until nothing that the agent sent is left unread in our sockets."""
