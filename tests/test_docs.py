@@ -11,7 +11,7 @@ import pytest
 from hark.bundle.events import KINDS
 from hark.errors import PolicyError
 from hark.policy import parse
-from tests.support.docs import Block, agree, blocks, shown
+from tests.support.docs import DEMO, Block, agree, blocks, shown
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -93,7 +93,7 @@ def run_block(block: Block, folder: Path) -> None:
     env |= {"HOME": str(folder), "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
     for example in shown(block.text):
         command = example.command
-        if command == "make demo":
+        if command == DEMO:
             command = f"cd {ROOT} && {sys.executable} -m demo"
         done = subprocess.run(
             ["sh", "-c", f"{command} 2>&1"], cwd=folder, env=env, capture_output=True, text=True, check=False

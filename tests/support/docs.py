@@ -13,6 +13,7 @@ from typing import Final
 
 FENCE: Final = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANY_LINES: Final = "..."
+DEMO: Final = "make demo"
 VARIES: Final = (
     (r"\x1b\[[0-9;]*m", ""),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)?", "<time>"),
@@ -54,10 +55,10 @@ def blocks(root: Path, document: Path) -> Iterator[Block]:
 
 
 def shown(text: str) -> list[Shown]:
-    """The commands of a console block with what they print."""
+    """The commands of a console block with what they print. A demo prints commands too and ends it."""
     found: list[Shown] = []
     for line in text.splitlines():
-        if line.startswith("$ "):
+        if line.startswith("$ ") and not (found and found[-1].command == DEMO):
             found.append(Shown(line[2:], ()))
         elif found:
             found[-1] = Shown(found[-1].command, (*found[-1].lines, line))
