@@ -56,6 +56,7 @@ KIND_NAMES: Final[Mapping[int, str]] = {
     38: "Snapshot",
     39: "ShimReport",
     40: "FileResult",
+    41: "Boundary",
 }
 
 

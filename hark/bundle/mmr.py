@@ -8,6 +8,8 @@ their leaves.
 
 from collections.abc import Sequence
 
+from blake3 import blake3
+
 from hark.bundle.hashing import ZERO_HASH, node_hash
 from hark.errors import BundleError
 
@@ -54,9 +56,15 @@ def fold(peaks: Sequence[bytes]) -> bytes:
 
 def subtree(leaves: list[bytes]) -> bytes:
     """The top of a perfect subtree; the number of leaves is a power of two."""
+    hasher = blake3()  # one for all, since making it costs as much as hashing with it
     level = leaves
     while len(level) > 1:
-        level = [node_hash(level[i], level[i + 1]) for i in range(0, len(level), 2)]
+        above = []
+        for left, right in zip(level[::2], level[1::2], strict=True):
+            hasher.reset()
+            hasher.update(b"\x01" + left + right)
+            above.append(hasher.digest())
+        level = above
     return level[0]
 
 
