@@ -24,8 +24,6 @@ from hark.bundle.header import Header, decode_header
 from hark.errors import BundleError, TruncatedError
 
 CHUNK: Final = 1 << 18  # reading in larger pieces gains nothing beside hashing, and leaves the cache
-    1 << 20
-)  # large enough that reading costs nothing beside hashing, small enough to stay in cache
 _BODY: Final = FRAME_HEAD.size
 
 type Head = tuple[int, int, int, int, bytes]
