@@ -176,8 +176,9 @@ class _Server(ThreadingHTTPServer):
                 request = self.context.wrap_socket(request, server_side=True)
             except OSError:
                 return
-        super().finish_request(request, client_address)
-        with suppress(OSError):
+        try:
+            super().finish_request(request, client_address)
+        finally:
             request.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:

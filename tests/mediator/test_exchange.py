@@ -303,7 +303,7 @@ def test_a_second_cookie_survives_in_both_the_answer_and_the_record() -> None:
 
 
 def test_bytes_outside_utf8_in_a_header_pass_and_leave_the_record_readable() -> None:
-    with plain() as (rig, upstream):
+    with plain() as (rig, _):
         sock = rig.dial(rig.address(API), 80)
         head = f"GET /caf\udce9 HTTP/1.1\r\nHost: {API}\r\nX-Odd: \udcff\udcfe\r\nConnection: close\r\n\r\n"
         got = raw(sock, head.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Connections at the gate: each refused at once in the words of its protocol, and on the record before that."""
+"""Connections at the gate: each refused at once in the words of its protocol, recorded before that."""
 
 import http.client
 import socket
@@ -49,7 +49,7 @@ def test_http_to_a_literal_address_gets_a_page_with_the_line_that_would_allow_it
 
 def test_tls_to_a_literal_address_gets_an_access_denied_alert() -> None:
     with running(API) as rig, rig.dial(LITERAL) as sock:
-        with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+        with pytest.raises(ssl.SSLError, match=r"(?i)access.denied"):
             rig.context().wrap_socket(sock, server_hostname=API)
         attempt, _ = refused(rig)
     assert attempt == EgressAttempt(host=LITERAL, port=443, protocol="tls", sni=API)
@@ -83,7 +83,7 @@ def test_an_allowed_literal_address_works() -> None:
 @pytest.mark.parametrize("sni", [OTHER, "evil.test", "api.example.test.evil.net"])
 def test_a_tls_name_other_than_the_dialled_one_is_refused_even_if_allowed(sni: str) -> None:
     with running(API, OTHER) as rig:
-        with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+        with pytest.raises(ssl.SSLError, match=r"(?i)access.denied"):
             rig.tls(API, 443, sni)
         attempt, decision = refused(rig)
     assert (attempt.host, attempt.sni) == (API, sni)
@@ -92,7 +92,7 @@ def test_a_tls_name_other_than_the_dialled_one_is_refused_even_if_allowed(sni: s
 
 def test_a_port_that_the_rule_does_not_name_is_refused() -> None:
     with running(API) as rig, rig.dial(rig.address(API), 8443) as sock:
-        with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+        with pytest.raises(ssl.SSLError, match=r"(?i)access.denied"):
             rig.context().wrap_socket(sock, server_hostname=API)
         _, decision = refused(rig)
     assert decision.reason == f"{API} is allowed on port 443, not on 8443"

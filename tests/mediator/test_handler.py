@@ -1,5 +1,6 @@
 """Fail closed: whatever raises, wherever, the connection ends at once, nothing passes, the run is marked."""
 
+import contextlib
 import http.client
 import socket
 import time
@@ -97,21 +98,21 @@ def _fail_at(number: int) -> None:
     assert sent.startswith(b"".join(seen.body for seen in upstream.seen[:1])), number
 
 
-class Boom(Exception):
+class BoomError(Exception):
     """A bug."""
 
 
 def boom(*_: object, **__: object) -> None:
-    raise Boom("with a secret in it: " + VALUE)
+    raise BoomError("with a secret in it: " + VALUE)
 
 
 def boom_generator(*_: object, **__: object) -> object:
-    raise Boom("with a secret in it: " + VALUE)
+    raise BoomError("with a secret in it: " + VALUE)
     yield
 
 
 async def boom_later(*_: object, **__: object) -> None:
-    raise Boom("with a secret in it: " + VALUE)
+    raise BoomError("with a secret in it: " + VALUE)
 
 
 PLACES: dict[str, tuple[object, str, Callable[..., object]]] = {
@@ -150,7 +151,7 @@ def test_a_bug_ends_the_connection_at_once_and_marks_the_run(
             assert time.monotonic() - began < SLOW
     assert b"again" not in got
     assert len(rig.fatal) == 1
-    assert "Boom" in rig.fatal[0]
+    assert "BoomError" in rig.fatal[0]
     assert VALUE not in rig.fatal[0]
     assert VALUE not in "".join(capfd.readouterr())
 
@@ -171,9 +172,8 @@ def test_two_readings_of_the_server_name_end_the_connection(monkeypatch: pytest.
         sock = rig.dial(rig.address(API))
         context = rig.context()
         context.check_hostname = False
-        with pytest.raises(OSError), context.wrap_socket(sock, server_hostname="evil.test") as wrapped:
-            wrapped.recv(1)
-            raise ConnectionResetError
+        with contextlib.suppress(OSError), context.wrap_socket(sock, server_hostname="evil.test") as wrapped:
+            assert wrapped.recv(1) == b""
         sock.close()
         deadline = time.monotonic() + 5
         while not rig.fatal and time.monotonic() < deadline:

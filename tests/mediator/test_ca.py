@@ -1,0 +1,83 @@
+"""The run's authority: in memory, back-dated, trusted by real TLS for exactly the judged name."""
+
+import pickle
+import ssl
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from mediator.ca import RunCA
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def handshake(ca: RunCA, leaf_host: str, asked: str, tmp: str) -> None:
+    key = ca.leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    with open(tmp, "wb") as file:
+        file.write(key + ca.leaf(leaf_host).public_bytes(Encoding.PEM))
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_side.load_cert_chain(tmp)
+    client_side = ssl.create_default_context(cadata=ca.pem().decode())
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = client_side.wrap_bio(to_client, to_server, server_hostname=asked)
+    server = server_side.wrap_bio(to_server, to_client, server_side=True)
+    for _ in range(4):
+        for side in (client, server):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+
+
+def test_a_strict_client_trusts_the_leaf_for_its_name(tmp_path: object) -> None:
+    ca = RunCA.create(datetime.now(UTC))
+    handshake(ca, "api.example.test", "api.example.test", f"{tmp_path}/pem")
+    handshake(ca, "192.0.2.1", "192.0.2.1", f"{tmp_path}/pem")
+    handshake(ca, "a" * 63 + ".example.test", "a" * 63 + ".example.test", f"{tmp_path}/pem")
+
+
+def test_a_client_does_not_trust_it_for_another_name(tmp_path: object) -> None:
+    ca = RunCA.create(datetime.now(UTC))
+    with pytest.raises(ssl.SSLCertVerificationError):
+        handshake(ca, "api.example.test", "evil.test", f"{tmp_path}/pem")
+
+
+def test_certificates_are_valid_for_a_client_whose_clock_is_behind() -> None:
+    ca = RunCA.create(NOW)
+    for certificate in (ca.certificate, ca.leaf("api.example.test")):
+        assert certificate.not_valid_before_utc <= NOW - timedelta(days=29)
+        assert certificate.not_valid_after_utc > NOW + timedelta(days=300)
+        assert certificate.not_valid_after_utc - certificate.not_valid_before_utc < timedelta(days=398)
+
+
+def test_a_leaf_is_made_once_a_host() -> None:
+    ca = RunCA.create(NOW)
+    assert ca.leaf("a.test") is ca.leaf("a.test")
+    assert ca.leaf("a.test").serial_number != ca.leaf("b.test").serial_number
+
+
+def test_two_runs_share_nothing() -> None:
+    one, two = RunCA.create(NOW), RunCA.create(NOW)
+    assert one.pem() != two.pem()
+    assert one.certificate.public_key() != two.certificate.public_key()
+
+
+def test_the_bundle_keeps_the_hosts_roots_and_adds_the_runs() -> None:
+    ca, host = RunCA.create(NOW), RunCA.create(NOW)
+    found = x509.load_pem_x509_certificates(ca.trust_bundle(host.pem()))
+    assert found == [ca.certificate, host.certificate]
+
+
+def test_an_authority_gives_its_key_to_nobody() -> None:
+    ca = RunCA.create(NOW)
+    assert "key" not in repr(ca).lower()
+    with pytest.raises(TypeError):
+        pickle.dumps(ca)
+
+
+def test_an_authority_cannot_be_made_to_sign_another() -> None:
+    constraints = RunCA.create(NOW).certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+    assert constraints.critical
+    assert constraints.value.path_length == 0

@@ -1,0 +1,126 @@
+"""Dialling: resolved on the host's side, verified for the canonical name, refused in a sentence."""
+
+import asyncio
+import socket
+import ssl
+from typing import Any
+
+import pytest
+
+from hark.errors import UpstreamError
+from mediator import dial
+from mediator.authority import Destination
+from mediator.dial import Dialler, UpstreamTrust
+from mediator.upstream import read_redirects
+from tests.fakes.upstream import serving
+from tests.mediator.rig import API, OTHER
+
+TARGET = Destination(API, 443)
+
+
+def attempt(dialler: Dialler, target: Destination = TARGET, *, tls: bool = True) -> str | None:
+    """Dial once and return what ALPN agreed on."""
+
+    async def once() -> str | None:
+        _, writer = await dialler.dial(target, tls=tls, h2=False)
+        try:
+            agreed = writer.get_extra_info("ssl_object")
+            return agreed.selected_alpn_protocol() if agreed else None
+        finally:
+            writer.transport.abort()
+            await asyncio.sleep(0)
+
+    return asyncio.run(once())
+
+
+def test_a_redirect_is_dialled_and_verified_for_the_name() -> None:
+    with serving(API) as upstream:
+        dialler = Dialler(read_redirects({API: upstream.address}), UpstreamTrust(upstream.ca_pem))
+        assert attempt(dialler) == "http/1.1"
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_certificate_that_does_not_verify_is_refused(trusted: bool) -> None:
+    with serving(OTHER if trusted else API) as upstream:
+        roots = upstream.ca_pem if trusted else b""
+        dialler = Dialler(read_redirects({API: upstream.address}), UpstreamTrust(roots))
+        with pytest.raises(UpstreamError, match=f"the certificate of {API} does not verify"):
+            attempt(dialler)
+        assert upstream.seen == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "169.254.169.254", "::1", "0.0.0.0"])
+def test_a_name_that_resolves_to_this_machine_or_its_link_is_not_dialled(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def rebound(self: Any, host: str, port: int, **_: Any) -> list[Any]:
+        return [(socket.AF_INET, 1, 6, "", (address, port))]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", rebound)
+    with serving(API) as upstream:
+        with pytest.raises(UpstreamError, match=f"-upstream {API}=ADDRESS"):
+            attempt(Dialler({}, UpstreamTrust(upstream.ca_pem)))
+        assert upstream.dials == 0
+
+
+def test_a_literal_of_this_machine_is_not_dialled_without_an_explicit_upstream() -> None:
+    with serving("127.0.0.1", tls=False) as upstream:
+        literal = Destination("127.0.0.1", upstream.port)
+        with pytest.raises(UpstreamError, match="loopback"):
+            attempt(Dialler({}, UpstreamTrust()), literal, tls=False)
+        assert (
+            attempt(Dialler(read_redirects({"127.0.0.1": "127.0.0.1"}), UpstreamTrust()), literal, tls=False)
+            is None
+        )
+
+
+def test_a_name_that_does_not_resolve_is_said_so() -> None:
+    with pytest.raises(UpstreamError, match=r"does-not-exist\.invalid does not resolve"):
+        attempt(Dialler({}, UpstreamTrust()), Destination("does-not-exist.invalid", 443))
+
+
+def test_a_dead_first_address_costs_a_moment_and_the_next_is_dialled(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(API, tls=False) as upstream:
+        monkeypatch.setattr(dial, "dialable", lambda *_: (("127.0.0.2", "127.0.0.1"), ""))
+
+        async def anything(_: Destination) -> list[str]:
+            return []
+
+        monkeypatch.setattr(dial, "_resolve", anything)
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.2", upstream.port))
+            place = asyncio.run(_peer(Dialler({}, UpstreamTrust()), Destination(API, upstream.port)))
+        assert place == ("127.0.0.1", upstream.port)
+
+
+def test_a_server_that_does_not_speak_tls_is_said_so() -> None:
+    with serving(API, tls=False) as upstream:
+        dialler = Dialler(read_redirects({API: upstream.address}), UpstreamTrust(upstream.ca_pem))
+        with pytest.raises(UpstreamError, match="TLS failed"):
+            attempt(dialler)
+
+
+def test_contexts_verify_and_offer_what_they_should() -> None:
+    trust = UpstreamTrust(b"text before\n" + _any_root() + b"\ntext after \xff", b"")
+    for h2 in (False, True):
+        context = trust.context(h2=h2)
+        assert context.verify_mode == ssl.CERT_REQUIRED
+        assert context.check_hostname
+        assert len(context.get_ca_certs()) == 1
+        assert trust.context(h2=h2) is context
+
+
+async def _peer(dialler: Dialler, target: Destination) -> tuple[str, int]:
+    _, writer = await dialler.dial(target, tls=False, h2=False)
+    peer: tuple[str, int] = writer.get_extra_info("peername")
+    writer.close()
+    await writer.wait_closed()
+    return peer
+
+
+def _any_root() -> bytes:
+    from datetime import UTC, datetime
+
+    from mediator.ca import RunCA
+
+    return RunCA.create(datetime.now(UTC)).pem()

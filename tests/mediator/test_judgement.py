@@ -1,0 +1,102 @@
+"""A request's head is judged whole: what may be sent, or why not. (The authority alone: test_authority.)"""
+
+import pytest
+
+from hark.policy.model import HostRule, Policy
+from mediator.authority import Destination
+from mediator.credentials import Broker
+from mediator.judgement import Asked, Forward, Refusal, judge
+from mediator.ledger import Ledger
+from mediator.link import Link
+from tests.fakes.recorder import ListRecorder
+from tests.mediator.rig import secret
+
+VALUE = "sk-real-5e884898da280471"
+PLACEHOLDER = b"sk-harkAbCdEfGhIjKlMnOpQrStUv"
+API = Destination("api.example.test", 443)
+
+
+def link(target: Destination = API, *, tls: bool = True) -> Link:
+    policy = Policy(allow_hosts=(HostRule(target.host, target.port),))
+    broker = Broker([secret(VALUE, str(target))])
+    book = Ledger(ListRecorder(), lambda _: None, lambda: 0.0)
+    return Link(target, tls, None, policy, broker, book, lambda: 0)
+
+
+def asked(*headers: tuple[bytes, bytes], **more: bytes) -> Asked:
+    fields = {"method": b"GET", "scheme": b"", "authority": b"", "path": b"/"} | more
+    return Asked(headers=headers, **fields)
+
+
+HOST = (b"Host", b"api.example.test")
+
+
+def test_a_request_is_forwarded_with_its_host_in_one_spelling() -> None:
+    judged = judge(asked((b"hOST", b"API.example.test.:443"), (b"X", b"1")), link())
+    assert judged == Forward(((b"hOST", b"api.example.test:443"), (b"X", b"1")), (), wants_continue=False)
+    bare = judge(asked((b"Host", b"API.EXAMPLE.TEST")), link())
+    assert isinstance(bare, Forward)
+    assert bare.headers == ((b"Host", b"api.example.test"),)
+
+
+def test_an_ipv6_host_keeps_its_brackets() -> None:
+    target = Destination("2001:db8::1", 443)
+    judged = judge(asked((b"Host", b"[2001:DB8:0::1]")), link(target))
+    assert isinstance(judged, Forward)
+    assert judged.headers == ((b"Host", b"[2001:db8::1]"),)
+
+
+def test_expect_is_answered_here_and_an_offer_of_http2_is_not_passed_on() -> None:
+    judged = judge(
+        asked(HOST, (b"Expect", b"100-Continue"), (b"Upgrade", b"h2c"), (b"HTTP2-Settings", b"x"),
+              (b"Connection", b"Upgrade, HTTP2-Settings")),
+        link(),
+    )  # fmt: skip
+    assert judged == Forward((HOST,), (), wants_continue=True)
+
+
+def test_a_connection_header_without_an_upgrade_is_kept() -> None:
+    judged = judge(asked(HOST, (b"Connection", b"close")), link())
+    assert isinstance(judged, Forward)
+    assert (b"Connection", b"close") in judged.headers
+
+
+def test_a_placeholder_is_swapped_in_what_is_sent() -> None:
+    judged = judge(asked(HOST, (b"x-api-key", PLACEHOLDER)), link())
+    assert isinstance(judged, Forward)
+    assert (b"x-api-key", VALUE.encode()) in judged.headers
+    assert [injection.ref for injection in judged.injections] == ["secrets.API_KEY"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "words"),
+    [
+        (asked(HOST, method=b"CONNECT"), 403, "not a proxy"),
+        (asked(HOST, scheme=b"http"), 403, "not https"),
+        (asked(HOST, (b"X", b"a\rb")), 400, "line break"),
+        (asked(HOST, (b"X\n", b"a")), 400, "line break"),
+        (asked(HOST, (b"Upgrade", b"WebSocket")), 501, "WebSocket"),
+        (asked((b"Host", b"evil.test")), 403, "evil.test:443"),
+        (asked(HOST, authority=b"evil.test"), 403, "evil.test:443"),
+        (asked(HOST, HOST), 403, "names no host"),
+        (asked(), 403, "names no host"),
+        (asked(HOST, path=b"/?k=" + PLACEHOLDER), 403, "stands in the URL"),
+        (asked(HOST, method=PLACEHOLDER), 403, "placeholder"),
+        (asked(HOST, (PLACEHOLDER, b"1")), 403, "name of a header"),
+    ],
+)
+def test_anything_else_is_refused_in_words(request_: Asked, status: int, words: str) -> None:
+    judged = judge(request_, link())
+    assert isinstance(judged, Refusal)
+    assert judged.status == status
+    assert words in judged.denied.reason
+
+
+def test_a_placeholder_toward_another_port_is_refused() -> None:
+    here = link()
+    elsewhere = Destination("api.example.test", 8443)
+    policy = Policy(allow_hosts=(HostRule("api.example.test", 8443),))
+    other = Link(elsewhere, True, None, policy, here.broker, here.ledger, here.clock)
+    judged = judge(asked((b"Host", b"api.example.test:8443"), (b"k", PLACEHOLDER)), other)
+    assert isinstance(judged, Refusal)
+    assert judged.denied.reason == "secrets.API_KEY is not bound to api.example.test:8443"

@@ -1,0 +1,34 @@
+"""Pages are short, plain, and name the next step."""
+
+import tomllib
+
+from hark.policy.decide import Deny
+from hark.policy.parse import parse_policy
+from mediator.authority import Destination
+from mediator.pages import raw_response, refusal, upstream_failure
+
+API = Destination("api.example.test", 8443)
+
+
+def test_a_refusal_holds_the_line_that_would_allow_it() -> None:
+    page = refusal(API, Deny("host api.example.test is not in allow_hosts", "api.example.test:8443")).decode()
+    line = page.splitlines()[1].partition("policy: ")[2]
+    assert tomllib.loads(line) == {"allow_hosts": ["api.example.test:8443"]}
+    assert str(parse_policy(line.encode(), "page").allow_hosts[0]) == "api.example.test:8443"
+
+
+def test_a_refusal_that_no_rule_would_change_names_none() -> None:
+    assert refusal(API, Deny("the request names no host", "")).decode() == (
+        "hark: not sent to api.example.test:8443: the request names no host.\n"
+    )
+
+
+def test_an_upstream_failure_says_whose_it_is() -> None:
+    page = upstream_failure(API, "its certificate does not verify")
+    assert page == b"hark: no answer from api.example.test:8443: its certificate does not verify.\n"
+
+
+def test_a_raw_answer_is_complete_and_last() -> None:
+    answer = raw_response("403 Forbidden", b"no\n")
+    assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+    assert b"content-length: 3\r\nconnection: close\r\n\r\nno\n" in answer

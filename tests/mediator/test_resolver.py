@@ -1,0 +1,72 @@
+"""The resolver on sockets: each query is a pair of events before its answer; a failing record is silence."""
+
+import socket
+
+import pytest
+
+from hark.bundle.events import DnsDecision, DnsQuery
+from tests.fakes.recorder import ListRecorder
+from tests.mediator.rig import API, names, running
+
+
+def test_an_allowed_name_gets_its_address_and_the_rest_nothing() -> None:
+    with running(API) as rig:
+        assert names(rig.ask(API)) == ["A 198.18.0.1"]
+        for kind in ("AAAA", "HTTPS", "MX"):
+            reply = rig.ask(API, kind)
+            assert (reply.rr, reply.header.rcode) == ([], 0)
+        assert [event.type for event in rig.recorder.of(DnsQuery)] == ["A", "AAAA", "HTTPS", "MX"]
+        assert all(event.allowed for event in rig.recorder.of(DnsDecision))
+
+
+def test_a_denied_name_does_not_exist_and_its_denial_is_on_the_disk_before_the_answer() -> None:
+    with running(API) as rig:
+        assert rig.ask("c2VjcmV0.evil.test").header.rcode == 3
+        query, decision = rig.recorder.events
+        assert query == DnsQuery(name="c2VjcmV0.evil.test", type="A", raw_type=1)
+        assert decision == DnsDecision(
+            name="c2VjcmV0.evil.test", reason="host c2VjcmV0.evil.test is not in allow_hosts".lower()
+        )
+        assert rig.recorder.durable == [decision]
+
+
+def test_a_malformed_query_is_recorded_and_answered_with_an_error() -> None:
+    with running(API) as rig:
+        reply = rig.ask_raw(b"\x12\x34\x01\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00")
+        assert reply[:2] == b"\x12\x34"
+        assert reply[3] & 0xF == 1
+        assert rig.recorder.of(DnsQuery)[0].type == "MALFORMED"
+        assert rig.recorder.of(DnsDecision)[0].reason == "2 questions in one query"
+
+
+def test_an_answer_sent_to_us_is_recorded_and_dropped() -> None:
+    with running(API) as rig:
+        with pytest.raises(TimeoutError):
+            rig.ask_raw(b"\x12\x34\x81\x80" + bytes(20), 0.3)
+        assert rig.recorder.of(DnsDecision)[0].reason == "an answer where a question belongs"
+
+
+def test_a_query_that_cannot_be_recorded_is_not_answered() -> None:
+    for number in (1, 2):
+        with running(API, recorder=ListRecorder(fail_at=number)) as rig:
+            with pytest.raises(TimeoutError):
+                rig.ask_raw(b"\0\1\1\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\1", 0.3)
+            assert len(rig.fatal) == 1
+
+
+def test_a_flood_of_names_is_recorded_one_by_one() -> None:
+    with running(API) as rig, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for number in range(300):
+            label = f"x{number}".encode()
+            wire = b"\0\1\1\0\0\1\0\0\0\0\0\0" + bytes((len(label),)) + label + b"\0\0\1\0\1"
+            sock.sendto(wire, rig.udp)
+            sock.settimeout(5)
+            assert sock.recv(512)[3] & 0xF == 3
+        assert len({event.name for event in rig.recorder.of(DnsDecision)}) == 300
+
+
+def test_the_same_answers_over_ipv6() -> None:
+    with running(API) as rig, socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+        sock.settimeout(5)
+        sock.sendto(b"\0\1\1\0\0\1\0\0\0\0\0\0\4evil\0\0\1\0\1", rig.sockets.udp6.getsockname())
+        assert sock.recv(512)[3] & 0xF == 3
