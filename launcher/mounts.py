@@ -159,8 +159,9 @@ def _add_grant(tree: Tree, place: str) -> None:
 
 def _add_links(view: View) -> None:
     for path, target in view.links:
-        if any(contains(layer.path, path) for layer in view.layers):
-            continue  # the layer shows the link itself, or hides it on purpose
+        above = [layer for layer in view.layers if contains(layer.path, path)]
+        if above and above[-1].kind is not Kind.SCRATCH:
+            continue  # the grant shows the link itself
         os.makedirs("." + os.path.dirname(path), exist_ok=True)
         if not os.path.lexists("." + path):
             os.symlink(target, "." + path)

@@ -292,7 +292,15 @@ class Boundary:
             signal.pidfd_send_signal(target, signal.SIGKILL)
 
     def _reap(self) -> None:
-        """Wait for the holder, which ends only after process 1 and with it everything inside has."""
+        """Wait until everything inside is gone: the kernel ends process 1 last of all.
+
+        The holder waits for it too, but the holder may have been killed.
+        """
+        init = self._received.get("init")
+        if init is not None:
+            poll = select.poll()
+            poll.register(init.descriptors[0], select.POLLIN)
+            poll.poll()
         if self._child is not None:
             child, self._child = self._child, None
             os.waitpid(child, 0)
@@ -307,6 +315,9 @@ class Boundary:
             self._relay = None
         self._inbox.close()
         self._channel.close()
+        init = self._received.pop("init", None)
+        if init is not None:
+            os.close(init.descriptors[0])
         if self._holder >= 0:
             os.close(self._holder)
             self._holder = -1

@@ -10,6 +10,7 @@ fits). The agent never holds either end: both are closed before it is executed.
 
 import os
 import socket
+from array import array
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -34,14 +35,18 @@ class Message(NamedTuple):
 def send(channel: socket.socket, word: str, *fields: str, descriptors: tuple[int, ...] = ()) -> None:
     """Send one message."""
     data = "\0".join((word, *fields)).encode(errors="surrogateescape")
-    socket.send_fds(channel, [data], list(descriptors), socket.MSG_NOSIGNAL)
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", descriptors))] if descriptors else []
+    channel.sendmsg([data], rights, socket.MSG_NOSIGNAL)
 
 
 def receive(channel: socket.socket) -> Message:
     """Wait for one message. The descriptors in it are not inherited by programs that we start."""
-    data, descriptors, _flags, _sender = socket.recv_fds(
-        channel, _MAX_MESSAGE, _MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
-    )
+    # Not socket.recv_fds, which drops the flags: a program that the caller starts would inherit them.
+    room = socket.CMSG_LEN(_MAX_DESCRIPTORS * array("i").itemsize)
+    data, rights, _flags, _sender = channel.recvmsg(_MAX_MESSAGE, room, socket.MSG_CMSG_CLOEXEC)
+    descriptors = array("i")
+    for _level, _kind, content in rights:
+        descriptors.frombytes(content)
     word, *fields = data.decode(errors="surrogateescape").split("\0")
     return Message(word, tuple(fields), tuple(descriptors))
 

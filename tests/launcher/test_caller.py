@@ -1,0 +1,76 @@
+"""What is handed down from the caller, and streams that would lead around the boundary."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from hark.errors import ConfinementError
+from launcher.caller import inherited, settle_streams
+from tests.launcher.rig import apart, shell
+
+
+def refusal(prepare: Callable[[], None]) -> str:
+    """What settling the streams says after `prepare`, in a process of its own."""
+
+    def work() -> str:
+        prepare()
+        try:
+            settle_streams()
+        except ConfinementError as error:
+            return str(error)
+        return ""
+
+    return str(apart(work, who="root"))
+
+
+def test_a_directory_as_a_stream_is_refused() -> None:
+    assert "standard input is a directory" in refusal(lambda: _put(os.open("/", os.O_RDONLY), 0))
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_a_network_socket_as_a_stream_is_refused(family: socket.AddressFamily) -> None:
+    assert "standard output is a network socket" in refusal(lambda: _put(socket.socket(family).detach(), 1))
+
+
+def test_pipes_files_and_unix_sockets_are_taken() -> None:
+    assert refusal(lambda: _put(os.pipe()[0], 0)) == ""
+    assert refusal(lambda: _put(socket.socketpair()[0].detach(), 0)) == ""
+    assert refusal(lambda: None) == ""
+
+
+def _put(descriptor: int, place: int) -> None:
+    os.dup2(descriptor, place)
+
+
+def test_a_closed_stream_becomes_dev_null() -> None:
+    def work() -> list[int]:
+        for descriptor in range(3):
+            os.close(descriptor)
+        settle_streams()
+        return [os.fstat(descriptor).st_rdev for descriptor in range(3)]
+
+    assert apart(work, who="root") == [os.stat("/dev/null").st_rdev] * 3
+
+
+def test_umask_and_ignored_signals_are_read_and_left_alone() -> None:
+    def work() -> tuple[int, bool, int]:
+        os.umask(0o027)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        found = inherited()
+        return found.umask, signal.SIGHUP in found.ignored, os.umask(0)
+
+    assert apart(work) == (0o027, True, 0o027)
+
+
+@pytest.mark.attack
+def test_umask_reaches_the_agent() -> None:
+    assert shell("umask", change=lambda: os.umask(0o027)).out == "0027\n"
+
+
+@pytest.mark.attack
+def test_pythons_own_ignored_signals_do_not_reach_the_agent() -> None:
+    result = shell("grep SigIgn /proc/self/status")
+    assert int(result.out.split()[1], 16) == 0

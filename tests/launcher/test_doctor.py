@@ -1,0 +1,70 @@
+"""Findings: ok only if seen to work, missing only if refused, unknown otherwise."""
+
+import os
+import signal
+
+import pytest
+
+from hark.errors import ConfinementError
+from launcher import doctor
+from launcher.doctor import Finding, State, check
+from tests.launcher.rig import WHO, apart
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+def test_a_host_on_which_runs_work_is_found_fit(who: str) -> None:
+    assert [finding for finding in apart(check, who=who) if finding.state is not State.OK] == []
+
+
+def refuse() -> str:
+    raise OSError(1, "Operation not permitted", "unshare")
+
+
+def refuse_in_words() -> str:
+    raise ConfinementError("no such machine")
+
+
+def break_down() -> str:
+    raise KeyError("bug")
+
+
+def vanish() -> str:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "never"
+
+
+@pytest.mark.parametrize(
+    ("probe", "state", "words"),
+    [
+        (lambda: "fine", State.OK, "fine"),
+        (refuse, State.MISSING, "cannot create a user namespace"),
+        (refuse_in_words, State.MISSING, "no such machine"),
+        (break_down, State.UNKNOWN, "KeyError"),
+        (vanish, State.UNKNOWN, "without an answer"),
+    ],
+    ids=["works", "refused", "refused-in-words", "broken", "vanished"],
+)
+def test_a_probe_that_could_not_run_is_unknown_and_not_ok(
+    probe: doctor.Probe, state: State, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_PROBES", (("thing", "user namespace", probe),))
+    (finding,) = check()
+    assert (finding.name, finding.state) == ("thing", state)
+    assert words in finding.words
+
+
+@pytest.mark.attack
+def test_user_namespaces_that_are_used_up_are_found_missing() -> None:
+    def work() -> list[Finding]:
+        os.unshare(os.CLONE_NEWUSER)
+        with open("/proc/self/uid_map", "wb") as file:
+            file.write(b"%d %d 1" % (os.geteuid(), os.geteuid()))
+        with open("/proc/sys/user/max_user_namespaces", "wb") as file:
+            file.write(b"0")
+        return list(check())
+
+    found = {finding.name: finding for finding in apart(work)}
+    assert found["user namespaces"].state is State.MISSING
+    assert "user.max_user_namespaces" in found["user namespaces"].words
+    assert found["Landlock"].state is State.OK

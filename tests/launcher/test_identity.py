@@ -1,0 +1,32 @@
+"""Who the agent becomes."""
+
+import pytest
+
+from launcher.identity import UNOWNED_ID, Identity, agent_identity
+
+
+def test_an_ordinary_callers_agent_keeps_the_callers_ids() -> None:
+    assert agent_identity(1000, 100, {"SUDO_UID": "5", "SUDO_GID": "5"}) == Identity(1000, 100, changed=False)
+
+
+def test_roots_agent_becomes_who_called_sudo() -> None:
+    environ = {"SUDO_UID": "1000", "SUDO_GID": "1001"}
+    assert agent_identity(0, 0, environ) == Identity(1000, 1001, changed=True)
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"SUDO_UID": "0", "SUDO_GID": "0"},
+        {"SUDO_UID": "1000"},
+        {"SUDO_UID": "1000", "SUDO_GID": "0"},
+        {"SUDO_UID": "-1", "SUDO_GID": "1"},
+        {"SUDO_UID": "4294967295", "SUDO_GID": "1"},
+        {"SUDO_UID": "\uff11", "SUDO_GID": "1"},
+        {"SUDO_UID": "1 0", "SUDO_GID": "1"},
+    ],
+    ids=str,
+)
+def test_roots_agent_is_never_root(environ: dict[str, str]) -> None:
+    assert agent_identity(0, 0, environ) == Identity(UNOWNED_ID, UNOWNED_ID, changed=True)

@@ -1,0 +1,174 @@
+"""The filter, run by an interpreter of its instructions: for both architectures, on any machine."""
+
+import errno
+import os
+import socket
+import struct
+
+import pytest
+
+from hark.errors import ConfinementError
+from launcher import seccomp
+from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NEWEST_KNOWN, X86_64
+from tests.launcher.rig import contained, shell
+
+ARCH = {X86_64: 0xC000003E, ARM64: 0xC00000B7}
+ALLOW = "allow"
+KILL = "kill"
+BOTH = pytest.mark.parametrize("architecture", [X86_64, ARM64], ids=["x86-64", "arm64"])
+
+
+def run(program: seccomp.Block, number: int, args: tuple[int, ...] = (), arch: int = 0xC000003E) -> str:
+    """What the kernel would decide."""
+    data = struct.pack("<iIQ6Q", number, arch, 0, *(args + (0,) * 6)[:6])
+    accumulator, position = 0, 0
+    while True:
+        code, yes, no, value = program[position]
+        position += 1
+        if code == 0x20:
+            accumulator = struct.unpack_from("<I", data, value)[0]
+        elif code == 0x54:
+            accumulator &= value
+        elif code == 0x06:
+            if value == 0x7FFF0000:
+                return ALLOW
+            return KILL if value == 0x80000000 else errno.errorcode[value & 0xFFFF]
+        else:
+            holds = {0x15: accumulator == value, 0x25: accumulator > value, 0x35: accumulator >= value}
+            holds[0x45] = bool(accumulator & value)
+            position += yes if holds[code] else no
+
+
+def verdict(architecture: int, name: str, *args: int) -> str:
+    numbers = {**ALLOWED, **JUDGED, **MISSING}[name]
+    number = numbers[architecture]
+    if number is None:
+        pytest.fail(f"{name} does not exist there")
+    return run(seccomp.program(architecture), number, args, ARCH[architecture])
+
+
+@BOTH
+def test_every_number_is_allowed_exactly_if_it_stands_in_the_table(architecture: int) -> None:
+    program = seccomp.program(architecture)
+    allowed = {row[architecture] for row in ALLOWED.values()}
+    judged = {row[architecture] for row in JUDGED.values()}
+    missing = {row[architecture] for row in MISSING.values()}
+    for number in range(NEWEST_KNOWN + 1):
+        if number in judged:
+            continue
+        expected = ALLOW if number in allowed else "ENOSYS" if number in missing else "EPERM"
+        assert run(program, number, arch=ARCH[architecture]) == expected, number
+
+
+@BOTH
+def test_a_call_of_another_architecture_kills(architecture: int) -> None:
+    assert run(seccomp.program(architecture), 1, arch=0x40000003) == KILL
+    other = ARCH[ARM64 if architecture == X86_64 else X86_64]
+    assert run(seccomp.program(architecture), 1, arch=other) == KILL
+
+
+@BOTH
+@pytest.mark.parametrize("number", [NEWEST_KNOWN + 1, 0x40000000, 0x40000001, -1])
+def test_newer_and_x32_calls_do_not_exist(architecture: int, number: int) -> None:
+    assert run(seccomp.program(architecture), number, arch=ARCH[architecture]) == "ENOSYS"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "flag", [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
+)
+def test_clone_makes_no_namespace(architecture: int, flag: int) -> None:
+    assert verdict(architecture, "clone", flag | 17) == "EPERM"
+    assert verdict(architecture, "clone", 0x003D0F00) == ALLOW  # a thread
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ((socket.AF_UNIX, socket.SOCK_STREAM, 0), ALLOW),
+        ((socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC, 6), ALLOW),
+        ((socket.AF_INET6, socket.SOCK_DGRAM, 0), ALLOW),
+        ((socket.AF_INET, socket.SOCK_STREAM, 262), ALLOW),
+        ((socket.AF_INET, socket.SOCK_DGRAM, 1), ALLOW),
+        ((socket.AF_INET, socket.SOCK_RAW, 1), "EPERM"),
+        ((socket.AF_INET, 10, 0), "EPERM"),
+        ((socket.AF_INET, socket.SOCK_STREAM, 132), "EPROTONOSUPPORT"),
+        ((socket.AF_NETLINK, socket.SOCK_RAW, 0), ALLOW),
+        ((socket.AF_NETLINK, socket.SOCK_RAW, 12), "EAFNOSUPPORT"),
+        ((socket.AF_PACKET, socket.SOCK_RAW, 3), "EAFNOSUPPORT"),
+        ((40, socket.SOCK_STREAM, 0), "EAFNOSUPPORT"),  # AF_VSOCK
+        ((38, 5, 0), "EAFNOSUPPORT"),  # AF_ALG
+    ],
+)
+def test_socket_families(architecture: int, args: tuple[int, ...], expected: str) -> None:
+    assert verdict(architecture, "socket", *args) == expected
+
+
+@BOTH
+def test_no_typing_into_terminals(architecture: int) -> None:
+    assert verdict(architecture, "ioctl", 0, 0x5412) == "EPERM"
+    assert verdict(architecture, "ioctl", 0, 0x541C) == "EPERM"
+    assert verdict(architecture, "ioctl", 0, (1 << 32) | 0x5412) == "EPERM"  # the kernel takes 32 bits
+    assert verdict(architecture, "ioctl", 0, 0x5413) == ALLOW
+
+
+@BOTH
+@pytest.mark.parametrize("bits", [0o4000, 0o2000, 0o6000])
+def test_no_setuid_or_setgid_bits(architecture: int, bits: int) -> None:
+    mode = 0o755 | bits
+    assert verdict(architecture, "fchmod", 3, mode) == "EPERM"
+    assert verdict(architecture, "fchmodat", 0, 0, mode) == "EPERM"
+    assert verdict(architecture, "fchmodat2", 0, 0, mode) == "EPERM"
+    assert verdict(architecture, "mkdirat", 0, 0, mode) == "EPERM"
+    assert verdict(architecture, "mknodat", 0, 0, mode) == "EPERM"
+    assert verdict(architecture, "openat", 0, 0, os.O_CREAT, mode) == "EPERM"
+    assert verdict(architecture, "openat", 0, 0, os.O_TMPFILE, mode) == "EPERM"
+    assert verdict(architecture, "openat", 0, 0, os.O_RDONLY, mode) == ALLOW  # a stale register
+    assert verdict(architecture, "openat", 0, 0, os.O_CREAT, 0o1755) == ALLOW
+    assert verdict(architecture, "fchmod", 3, 0o755) == ALLOW
+
+
+@pytest.mark.parametrize("name", ["chmod", "creat", "mkdir", "mknod"])
+def test_old_calls_of_x86_64_are_judged_too(name: str) -> None:
+    assert verdict(X86_64, name, 0, 0o4755) == "EPERM"
+    assert verdict(X86_64, name, 0, 0o755) == ALLOW
+
+
+def test_open_of_x86_64_is_judged_too() -> None:
+    assert verdict(X86_64, "open", 0, os.O_CREAT, 0o4755) == "EPERM"
+    assert verdict(X86_64, "open", 0, os.O_CREAT, 0o755) == ALLOW
+
+
+@BOTH
+def test_jumps_stay_inside_the_program_and_it_fits(architecture: int) -> None:
+    program = seccomp.program(architecture)
+    assert len(program) <= 4096
+    for position, (code, yes, no, _value) in enumerate(program):
+        assert max(yes, no) <= 255
+        if code != 0x06:
+            assert position + 1 + max(yes, no) < len(program)
+
+
+def test_a_machine_without_a_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.uname()
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result((*real[:4], "riscv64")))
+    with pytest.raises(ConfinementError, match="riscv64"):
+        seccomp.architecture()
+
+
+@pytest.mark.attack
+def test_the_filter_is_in_force_inside() -> None:
+    result = shell("grep Seccomp: /proc/self/status; grep NoNewPrivs /proc/self/status")
+    assert result.out.split() == ["Seccomp:", "2", "NoNewPrivs:", "1"]
+
+
+@pytest.mark.attack
+def test_debuggers_may_trace_the_agents_own_children() -> None:
+    import shutil
+
+    if shutil.which("strace"):
+        result = contained(("strace", "-f", "-o", "trace", "/bin/true"))
+        assert result.ended is not None
+        assert result.ended.code == 0, result.err
+    assert ALLOWED["ptrace"] == (101, 117)

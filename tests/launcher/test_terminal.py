@@ -1,0 +1,253 @@
+"""The terminal, driven as a person does: through a real pty, with a supervisor in a session of its own."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from launcher.supervise import launch
+from tests.launcher.rig import SYSTEM_PYTHON, WHO, become_ordinary, plan, project
+
+PATIENCE: Final = 20.0
+
+
+@dataclass
+class Seat:
+    """The person's end: what was shown, and the supervisor's process."""
+
+    master: int
+    process: int
+    shown: bytes = b""
+
+    def until(self, text: str) -> str:
+        """Read until `text` is shown."""
+        deadline = time.monotonic() + PATIENCE
+        while text.encode() not in self.shown:
+            ready, _, _ = select.select([self.master], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise AssertionError(f"{text!r} was not shown, but {self.shown!r}")
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                data = b""
+            if not data:
+                raise AssertionError(f"{text!r} was not shown before the end, but {self.shown!r}")
+            self.shown += data
+        before, _, after = self.shown.partition(text.encode())
+        self.shown = after
+        return before.decode() + text
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def state(self) -> str:
+        """The supervisor's state letter in /proc."""
+        return Path(f"/proc/{self.process}/stat").read_text().rpartition(") ")[2][0]
+
+    def modes(self) -> list[object]:
+        return termios.tcgetattr(self.master)
+
+    def raw(self) -> bool:
+        return not int(self.modes()[3]) & termios.ICANON  # type: ignore[call-overload]
+
+    def wait_for(self, what: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not what():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def seat(script: str, *, who: str = "ordinary user", terminal: bool = True) -> Iterator[Seat]:
+    """A supervisor on a terminal of its own that runs `script` and prints its end as `[end ...]`."""
+    with project(who) as folder:
+        process, master = pty.fork()
+        if process == 0:
+            _supervise(script, who, folder, terminal)
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        try:
+            yield Seat(master, process)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            os.close(master)
+
+
+def _supervise(script: str, who: str, folder: Path, terminal: bool) -> None:
+    status = 99
+    try:
+        if who != "root":
+            become_ordinary()
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "PS1": "$ ", "TERM": "dumb", "HOME": "/home/agent"}
+        what = plan(folder, ("/bin/sh", "-c", script), terminal=terminal, env=env)
+        with launch(what) as boundary:
+            boundary.start()
+            ended = boundary.wait()
+        os.write(1, f"[end {ended.code} {ended.signal} {ended.interrupted} {ended.status}]\n".encode())
+        status = ended.status
+    except BaseException as error:
+        os.write(1, f"[failed {error!r}]\n".encode())
+    finally:
+        os._exit(status)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+def test_agent_has_a_terminal_of_its_own_with_a_name_and_the_callers_size(who: str) -> None:
+    with seat("tty; stty size; [ -t 0 ] && [ -t 1 ] && echo yes; exit 5", who=who) as one:
+        shown = one.until("[end 5 None None 5]")
+    assert re.search(r"/dev/pts/0\s+24 80\s+yes", shown)
+
+
+@pytest.mark.attack
+def test_what_is_typed_reaches_the_agent_and_the_callers_terminal_is_given_back() -> None:
+    with seat("echo ready; read line; echo got-$line") as one:
+        before = one.modes()
+        one.until("ready")
+        one.wait_for(one.raw)
+        one.type("hello\r")
+        one.until("got-hello")
+        one.until("[end 0 None None 0]")
+        assert one.modes() == before
+
+
+@pytest.mark.attack
+def test_ctrl_c_interrupts_the_agent_and_the_supervisor_lives_to_tell() -> None:
+    with seat("echo ready; sleep 60") as one:
+        one.until("ready")
+        one.wait_for(one.raw)
+        one.type("\x03")
+        one.until("[end None 2 None 130]")
+
+
+@pytest.mark.attack
+def test_ctrl_c_without_a_private_terminal_is_passed_on_and_told_apart() -> None:
+    with seat(
+        "trap 'echo caught; exit 3' INT; echo ready; while :; do sleep 0.1; done", terminal=False
+    ) as one:
+        one.until("ready")
+        one.type("\x03")
+        one.until("caught")
+        one.until("[end 3 None 2 3]")
+
+
+@pytest.mark.attack
+def test_window_size_follows() -> None:
+    with seat("trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.1; done") as one:
+        one.until("ready")
+        fcntl.ioctl(one.master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 99, 0, 0))
+        one.until("33 99")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("how", ["typed", "own"])
+def test_a_stopped_agent_stops_the_supervisor_and_both_go_on(how: str) -> None:
+    # The supervisor here leads its session, so nobody could continue it after SIGTSTP: the kernel ignores
+    # that, and the run goes on at once. SIGSTOP is not ignored.
+    script = "echo ready; sleep 0.3; echo on" if how == "typed" else "echo ready; kill -STOP $$; echo on"
+    with seat(script) as one:
+        before = one.modes()
+        one.until("ready")
+        if how == "own":
+            one.wait_for(lambda: one.state() == "T")
+            assert one.modes() == before
+            os.kill(one.process, signal.SIGCONT)
+        else:
+            one.wait_for(one.raw)
+            one.type("\x1a")
+        one.until("on")
+        one.until("[end 0 None None 0]")
+
+
+@pytest.mark.attack
+def test_ctrl_z_and_fg_work_under_a_shell_with_job_control() -> None:
+    """A shell outside runs the supervisor as a job; its prompt comes back on Ctrl-Z, and fg resumes."""
+    with project() as folder:
+        process, master = pty.fork()
+        if process == 0:
+            _shell_with_a_job(folder)
+        one = Seat(master, process)
+        try:
+            one.until("agent-ready")
+            one.wait_for(one.raw)
+            one.type("\x1a")
+            one.until("job-stopped")
+            one.wait_for(lambda: not one.raw())
+            one.type("\r")  # whoever plays the shell waits for this to say fg
+            one.until("fg\n")
+            one.wait_for(one.raw)
+            one.type("go\r")
+            one.until("agent-again")
+            one.until("job-ended 0")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            os.close(master)
+
+
+def _shell_with_a_job(folder: Path) -> None:
+    """What an interactive shell does with one job, and no more."""
+    try:
+        become_ordinary()
+        script = "echo agent-ready; read line; echo agent-again"
+        job = os.fork()
+        if job == 0:
+            os.setpgid(0, 0)
+            while os.tcgetpgrp(0) != os.getpgrp():
+                time.sleep(0.01)
+            _supervise(script, "root", folder, terminal=True)
+        os.setpgid(job, job)
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        os.tcsetpgrp(0, job)
+        _, status = os.waitpid(job, os.WUNTRACED)
+        os.tcsetpgrp(0, os.getpgrp())
+        os.write(1, b"job-stopped\n" if os.WIFSTOPPED(status) else b"job-lost\n")
+        os.read(0, 100)
+        os.tcsetpgrp(0, job)
+        os.killpg(job, signal.SIGCONT)
+        time.sleep(0.2)
+        os.write(1, b"fg\n")
+        _, status = os.waitpid(job, 0)
+        os.write(1, f"job-ended {os.waitstatus_to_exitcode(status)}\n".encode())
+    finally:
+        os._exit(0)
+
+
+@pytest.mark.attack
+def test_a_redirected_stream_stays_redirected_beside_the_terminal() -> None:
+    with seat("exec 2>err; [ -t 0 ] && [ ! -t 2 ] && echo mixed") as one:
+        one.until("mixed")
+
+
+@pytest.mark.attack
+def test_an_inner_shell_has_job_control() -> None:
+    with seat("set -m; sleep 60 & jobs; kill %1; wait; echo done") as one:
+        assert "Running" in one.until("done")
+
+
+@pytest.mark.attack
+def test_much_output_and_much_input_pass_whole() -> None:
+    program = "import sys; d=sys.stdin.readline(); print(len(d)); print('x'*300000); print('tail')"
+    with seat(f'stty -icanon -echo; echo ready; {SYSTEM_PYTHON} -c "{program}"') as one:
+        one.until("ready")
+        one.wait_for(one.raw)
+        for _ in range(20):
+            one.type("y" * 1000)
+        one.type("\n")
+        shown = one.until("tail")
+        assert "20001" in shown
+        assert shown.count("x") >= 300000
