@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from demo import stubs
 
@@ -28,7 +29,7 @@ def show(*words: str, env: dict[str, str] | None = None, code: int = 0) -> None:
         sys.exit(f"demo: that should have ended with {code} and ended with {ended.returncode}")
 
 
-def ask(*words: str) -> list[dict[str, object]]:
+def ask(*words: str) -> list[dict[str, Any]]:
     """Run a hark command that prints JSON lines and return them."""
     ended = subprocess.run((*HARK, *words), stdout=subprocess.PIPE, check=True)
     return [json.loads(line) for line in ended.stdout.splitlines()]
@@ -78,7 +79,7 @@ def story(folder: Path, project: Path) -> None:
     denial = next(
         event["seq"]
         for event in ask("inspect", "--json", "-kind", "EgressDecision", "../run.hark")
-        if event["allowed"] is False
+        if event["fields"]["allowed"] is False
     )
     print("\nand one denial can be proved alone, without showing the rest:")
     show("prove", "-seq", str(denial), "-out", "../denial.json", "../run.hark")

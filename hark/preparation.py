@@ -16,9 +16,15 @@ from hark.policy.decide import Deny, decide_name
 from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret
 from hark.policy.parse import MAX_POLICY, parse_policy
+from launcher import system
 from launcher.plan import Access, Grant, Plan
 
 MAX_ROOTS: Final = 4 << 20  # bytes of an `-upstream-ca` file; a system's whole trust store is under 300 kB
+
+
+CA_BUNDLE: Final = "/run/hark/ca-bundle.pem"
+"""Where the agent finds the host's roots and the run's CA as one file: the same path on every machine."""
+JAVA_STORE: Final = "/run/hark/truststore.p12"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class Prepared:
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
     """Read everything one run needs. Raises PolicyError or CommandError, with nothing started or written."""
     from hark.secrets import resolve
+    from mediator import trust
     from mediator.credentials import placeholder_for
 
     home = _home(environ)
@@ -68,11 +75,12 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         passed=policy.env_pass,
         assigned=policy.env_set,
     )
+    java = JAVA_STORE if _has_java(env["PATH"]) else None
     plan = Plan(
         argv=options.argv,
         executable=command.executable,
         workdir=workdir,
-        env=env | {secret.name: secret.placeholder for secret in secrets},
+        env=trust.variables(CA_BUNDLE, java) | env | {secret.name: secret.placeholder for secret in secrets},
         grants=grants,
         masked=(*surveyed.masked, *_secret_files(policy, home)),
         protected=(*surveyed.protected, *_own_inputs(options)),
@@ -102,6 +110,9 @@ def _home(environ: Mapping[str, str]) -> str:
 
 
 def _user(environ: Mapping[str, str]) -> str:
+    """Name who the agent is: the caller, or the name that the launcher gives to what root starts."""
+    if os.getuid() == 0:
+        return "agent"
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -110,7 +121,7 @@ def _user(environ: Mapping[str, str]) -> str:
 
 def _grants(options: Options, policy: Policy, command: Command, workdir: str, home: str) -> tuple[Grant, ...]:
     """List what the agent may see beside the system, widest reason first; one grant a path."""
-    grants = [Grant(workdir, Access.WRITE, "project directory")]
+    grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory")]
     why = f"needed by {options.argv[0]}"
     grants += [Grant(path, Access.READ, why) for path in command.needs if not _is_system(path)]
     grants += [_granted(path, Access.READ, "read_paths", home) for path in policy.read_paths]
@@ -122,6 +133,11 @@ def _grants(options: Options, policy: Policy, command: Command, workdir: str, ho
         if grant.path not in chosen or grant.access is Access.WRITE:
             chosen[grant.path] = grant
     return tuple(chosen.values())
+
+
+def _has_java(path: str) -> bool:
+    """Tell whether a JVM is at hand: its option is announced on stderr, so others are spared it."""
+    return any(os.access(f"{directory}/java", os.X_OK) for directory in path.split(":"))
 
 
 def _is_system(path: str) -> bool:

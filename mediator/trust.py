@@ -7,6 +7,7 @@ Cheap to import. Not done here: SSL_CERT_DIR; programs with compiled-in roots tr
 """
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -82,10 +83,11 @@ def java_store(bundle_pem: bytes) -> bytes:
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
-    entries = [
-        pkcs12.PKCS12Certificate(certificate, f"root{number}".encode())
-        for number, certificate in enumerate(x509.load_pem_x509_certificates(bundle_pem))
-    ]
+    with warnings.catch_warnings():
+        # Some public roots have serial numbers that RFC 5280 forbids; the user can do nothing about it.
+        warnings.simplefilter("ignore")
+        roots = x509.load_pem_x509_certificates(bundle_pem)
+    entries = [pkcs12.PKCS12Certificate(root, f"root{number}".encode()) for number, root in enumerate(roots)]
     return pkcs12.serialize_java_truststore(entries, BestAvailableEncryption(JAVA_STORE_PASSWORD.encode()))
 
 

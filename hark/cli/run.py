@@ -1,0 +1,67 @@
+"""`hark run`: a command inside the boundary, and a bundle of everything that crossed it."""
+
+import os
+import sys
+from typing import Final
+
+from hark.cli.spec import Args, Option, Spec
+
+SPEC: Final = Spec(
+    "run",
+    "run a command inside the boundary and record everything that crosses it",
+    (
+        Option("policy", "what the command may reach; without one, nothing", "FILE"),
+        Option("o", "where the sealed bundle goes; without it, where `hark ls` finds it", "BUNDLE"),
+        Option("key", "sign with this private key instead of your own", "FILE"),
+        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
+        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
+        Option("workdir", "the project directory, writable; the current one by default", "DIR"),
+        Option(
+            "upstream",
+            "dial this address for an allowed host; may be repeated",
+            "HOST=ADDR[:PORT]",
+            repeat=True,
+        ),
+        Option(
+            "upstream-ca", "trust these PEM roots for upstreams too; may be repeated", "FILE", repeat=True
+        ),
+    ),
+    about=(
+        "The command sees the system read-only, its own interpreter, and the project directory. It reaches\n"
+        "only hosts that the policy allows, and holds a placeholder for each of the policy's secrets.\n"
+        "Exits with the command's own code; 125 if hark refused to start it, 123 if the record failed."
+    ),
+    command="the program to run and its arguments",
+    refused=125,
+)
+
+
+def run(args: Args) -> int:
+    """Run the command and return its exit code."""
+    from hark.preparation import Options
+    from hark.run import run as run_command
+
+    options = Options(
+        argv=args.command,
+        policy=args.text("policy"),
+        output=args.text("o"),
+        key=args.text("key"),
+        read=args.texts("read"),
+        write=args.texts("write"),
+        workdir=args.text("workdir"),
+        upstreams=args.texts("upstream"),
+        upstream_roots=args.texts("upstream-ca"),
+    )
+    return run_command(options, os.environ, terminal=_has_terminal(), say=_say)
+
+
+def _has_terminal() -> bool:
+    """Give the agent a terminal of its own only where it would have had one for input and output."""
+    return os.isatty(0) and os.isatty(1)
+
+
+def _say(sentence: str) -> None:
+    """Print one sentence for the user, beside whatever the agent prints."""
+    from hark.visible import printable
+
+    print(f"hark: {printable(sentence)}", file=sys.stderr, flush=True)

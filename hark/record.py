@@ -1,0 +1,97 @@
+"""The events with which every run opens, and the bundle's header: values to events, nothing else.
+
+Hashes of what has no bytes of its own (argv, environment) are leaf(0, 0, CBOR), as the format has it for
+the policy.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from hark import RECORDER
+from hark.bundle import cbor
+from hark.bundle.bounds import RunStart
+from hark.bundle.events import Boundary, EnvSnapshot, Event, PolicyLoaded
+from hark.bundle.hashing import leaf_hash
+from hark.bundle.header import Header
+from hark.preparation import Prepared
+from launcher.plan import Access, Plan
+from launcher.supervise import Facts
+
+PROVIDERS: Final = ("network", "dns", "secrets")
+"""What of the run is recorded: RunStart's ProviderSet. Clock, randomness, input and files are not yet."""
+
+
+def header(run_id: str, prepared: Prepared) -> Header:
+    """Return the header of a run's bundle."""
+    return Header(
+        run_id=run_id,
+        created_at=time.time_ns(),
+        recorder=RECORDER,
+        argv_hash=_hash_of(list(prepared.plan.argv)),
+        policy_hash=leaf_hash(0, 0, prepared.policy.raw),
+        env_hash=_hash_of(_text(prepared.plan.env)),
+    )
+
+
+def opening(run_id: str, prepared: Prepared) -> Iterator[Event]:
+    """Yield the events that say what was asked for: before the boundary stands."""
+    plan, policy = prepared.plan, prepared.policy
+    yield RunStart(
+        run_id=run_id,
+        started_at=time.time_ns(),
+        recorder=RECORDER,
+        argv_hash=_hash_of(list(plan.argv)),
+        policy_hash=leaf_hash(0, 0, policy.raw),
+        working_dir=_utf8(plan.workdir),
+        provider_set=PROVIDERS,
+        argv=tuple(_utf8(word) for word in plan.argv),
+        upstreams=tuple(sorted(f"{host}={address}" for host, address in prepared.upstreams.items())),
+    )
+    yield PolicyLoaded(
+        source=_utf8(policy.source),
+        allow_hosts=tuple(str(rule) for rule in policy.allow_hosts),
+        read_paths=tuple(_utf8(grant.path) for grant in plan.grants if grant.access is Access.READ),
+        write_paths=tuple(_utf8(grant.path) for grant in plan.grants if grant.access is Access.WRITE),
+        raw=policy.raw,
+    )
+    yield EnvSnapshot(vars=_text(plan.env))
+
+
+def boundary(plan: Plan, facts: Facts) -> Boundary:
+    """Return the event that says what the kernel enforces, once it does."""
+    uncovered = set(facts.uncovered)
+    kept_back = (
+        *(f"masked {path}" for path in plan.masked if path not in uncovered),
+        *(f"protected {path}" for path in plan.protected if path not in uncovered),
+        *(f"hidden {path}" for path in plan.hidden if path not in uncovered),
+    )
+    notes = (
+        *(f"grant withheld, since hark's own files lie in it: {path}" for path in facts.withheld),
+        *(f"network setting not taken by this kernel: {name}" for name in facts.settings_unset),
+    )
+    return Boundary(
+        landlock_abi=facts.landlock_abi,
+        kernel=f"{facts.kernel} {facts.machine}",
+        uid=facts.uid,
+        gid=facts.gid,
+        grants=tuple(
+            _utf8(f"{grant.access} {grant.path}: {grant.why}, {grant.owners}") for grant in facts.grants
+        ),
+        withheld=tuple(_utf8(line) for line in kept_back),
+        notes=tuple(_utf8(line) for line in notes),
+    )
+
+
+def _hash_of(value: object) -> bytes:
+    return leaf_hash(0, 0, cbor.encode(value))
+
+
+def _text(env: Mapping[str, str]) -> dict[str, str]:
+    return {_utf8(name): _utf8(value) for name, value in env.items()}
+
+
+def _utf8(text: str) -> str:
+    """Escape what the file system's names may hold and UTF-8 may not."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")

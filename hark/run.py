@@ -1,0 +1,252 @@
+"""One run: boundary, mediator and bundle put together, and taken apart in an order that loses nothing.
+
+The boundary is forked first, while this process has one thread and few imports. Whatever was asked, allowed
+and granted is in the file before the agent's first instruction. When the agent has ended, the mediator is
+drained, the file is searched for credentials, and only then sealed. A record that cannot be kept ends the
+run with 123; what fails before the agent starts refuses it with 125. Nothing here prints: `say` gets each
+sentence that the user should see.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from hark import project
+from hark.bundle import outcome
+from hark.errors import ConfinementError, HarkError, RecordError
+from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
+from launcher.supervise import Boundary, Ended, NeverStarted, launch
+
+if TYPE_CHECKING:
+    from hark.bundle.tree_head import SigningKey
+    from hark.bundle.writer import Writer
+    from launcher.plan import Plan
+    from mediator.credentials import Broker
+    from mediator.ledger import Summary
+    from mediator.serve import Mediator
+
+EXIT_RECORDER: Final = RecordError.exit_code
+PREFETCH_AFTER_S: Final = 0.25
+"""When the agent is still running by then, what its first connection needs is loaded ahead of it."""
+MAX_DENIALS_SHOWN: Final = 20  # targets printed at the end of a run; the record has them all
+
+type Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the record is kept while it is written, where it goes when sealed, and whose key seals it."""
+
+    run_id: str
+    path: str
+    destination: str | None
+    key: SigningKey
+
+
+def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Say) -> int:
+    """Run a command inside the boundary and return the exit code. Raises HarkError if it was not started."""
+    prepared = prepare(options, environ, terminal=terminal)
+    place = _find_place(options, environ, say)
+    with launch(prepared.plan) as boundary:
+        return _Run(prepared, place, boundary, environ, say).play()
+
+
+def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place:
+    """Settle key and paths, and find out now what would fail when the run is over."""
+    from hark import ids, keys
+    from hark.bundle import deliver, store
+
+    if options.key is not None:
+        key = keys.load_private(options.key)
+    else:
+        key, made = keys.user_key(environ)
+        if made:
+            where = keys.user_key_path(environ)
+            say(f"made your signing key {keys.name(key.public_key)} in {where}; keep a copy of it")
+    run_id = ids.ulid(time.time_ns(), os.urandom(ids.RANDOM_BYTES))
+    destination = None if options.output is None else os.path.abspath(options.output)
+    if destination is not None:
+        deliver.check_destination(destination)
+    path = store.run_path(store.ensure_runs_directory(environ), run_id)
+    return Place(run_id, path, destination, key)
+
+
+class _Run:
+    """The parts of one run that is under way. Used once, from the main thread."""
+
+    def __init__(
+        self, prepared: Prepared, place: Place, boundary: Boundary, environ: Mapping[str, str], say: Say
+    ) -> None:
+        self.prepared = prepared
+        self.plan = prepared.plan
+        self.place = place
+        self.boundary = boundary
+        self.environ = environ
+        self.say = say
+        self.failure: str | None = None
+
+    def play(self) -> int:
+        """Record, start, wait, seal."""
+        from hark import record
+        from hark.bundle.writer import Writer
+        from mediator.credentials import Broker
+
+        broker = Broker(self.prepared.secrets)
+        header = record.header(self.place.run_id, self.prepared)
+        with Writer.create(
+            self.place.path, header, guard=broker.guard, on_failure=lambda error: self.fail(str(error))
+        ) as writer:
+            return self._recorded(writer, broker)
+
+    def fail(self, why: str) -> None:
+        """Mark the run as failed and end it. From any thread; the first reason is the one that counts."""
+        if self.failure is None:
+            self.failure = why
+        self.boundary.kill(why)
+
+    def _recorded(self, writer: Writer, broker: Broker) -> int:
+        try:
+            mediator = self._start(writer)
+        except HarkError as error:
+            self._seal(writer, broker, outcome.reason(outcome.NEVER_STARTED, str(error)), error.exit_code)
+            raise _refusal(error) from error
+        before = project.fingerprints(self.plan.workdir, self.prepared.policy.unprotect)
+        prefetch = threading.Timer(PREFETCH_AFTER_S, mediator.prefetch)
+        prefetch.start()
+        try:
+            ended = self.boundary.wait()
+        finally:
+            prefetch.cancel()
+            mediator.stop()
+        code = self._finish(writer, broker, ended)
+        self._summarise(mediator, before)
+        return code
+
+    def _start(self, writer: Writer) -> Mediator:
+        """Put everything in place and on the record, then let the agent go."""
+        from hark import record
+        from mediator import trust
+        from mediator.ca import RunCA
+        from mediator.config import MediatorConfig
+        from mediator.serve import Mediator
+
+        roots = trust.host_roots(self.environ)
+        ca = RunCA.create(datetime.now(UTC))
+        config = MediatorConfig(
+            policy=self.prepared.policy,
+            secrets=self.prepared.secrets,
+            upstreams=self.prepared.upstreams,
+            upstream_roots=self.prepared.upstream_roots,
+            host_roots=roots,
+        )
+        for event in record.opening(self.place.run_id, self.prepared):
+            writer.append(event)
+        mediator = Mediator(config, self.boundary.sockets, writer, ca, self.fail)
+        writer.append(record.boundary(self.plan, self.boundary.facts), durable=True)
+        mediator.start()
+        try:
+            self.boundary.start(_trust_files(ca.trust_bundle(roots), self.plan, self.environ))
+        except BaseException:
+            mediator.stop()
+            raise
+        return mediator
+
+    def _finish(self, writer: Writer, broker: Broker, ended: Ended) -> int:
+        """Say how the run ended, on the record and to the caller."""
+        why = self.failure or ended.killed
+        if why is None and writer.refused:
+            why = f"{writer.refused} events could not be recorded"
+        if why is not None:
+            self.say(f"the run was ended: {why}")
+            self._seal(writer, broker, outcome.reason(outcome.RECORDER_FAILED, why), EXIT_RECORDER)
+            return EXIT_RECORDER
+        sealed = self._seal(writer, broker, _reason(ended), ended.status)
+        return ended.status if sealed else EXIT_RECORDER
+
+    def _seal(self, writer: Writer, broker: Broker, reason: str, code: int) -> bool:
+        """Write the end, search the file for credentials, sign it and move it; False if it stays unsealed."""
+        from hark.bundle import deliver
+        from hark.bundle.bounds import RunEnd
+
+        try:
+            writer.append(RunEnd(ended_at=time.time_ns(), exit_code=code, reason=reason))
+            broker.scan_file(self.place.path)
+            sealed = writer.seal(reason, self.place.key)
+        except RecordError as error:
+            self.say(f"the record was not sealed: {error}; what there is lies in {self.place.path}")
+            return False
+        writer.close()
+        kept = self.place.path
+        if self.place.destination is not None:
+            try:
+                deliver.deliver(kept, self.place.destination)
+            except RecordError as error:
+                self.say(str(error))
+                return False
+            kept = self.place.destination
+        self.say(f"recorded {sealed.leaf_count} events in {kept}")
+        return True
+
+    def _summarise(self, mediator: Mediator, before: dict[str, bytes]) -> None:
+        """Say what the user has to know: denials as policy lines, warnings, changes to what runs itself."""
+        for line in summary_lines(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
+            self.say(line)
+        after = project.fingerprints(self.plan.workdir, self.prepared.policy.unprotect)
+        for name in project.changes(before, after):
+            self.say(f"the agent changed {name}, which other programs act on; look at it before they do")
+
+
+def _trust_files(bundle: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, bytes]:
+    """Return what the agent is shown so that its programs trust the run's CA beside the host's roots."""
+    from mediator import trust
+
+    files = dict.fromkeys((CA_BUNDLE, *trust.bundle_paths(environ)), bundle)
+    if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
+        files[JAVA_STORE] = trust.java_store(bundle)
+    return files
+
+
+def summary_lines(summary: Summary, *, has_policy: bool) -> Iterator[str]:
+    """Yield the sentences for the end of a run: what was denied, and the policy line that would allow it."""
+    for denied in summary.denied[:MAX_DENIALS_SHOWN]:
+        times = "" if denied.count == 1 else f", {denied.count} times"
+        port = f":{denied.port}" if denied.port else ""
+        yield f"denied {denied.host}{port} ({denied.protocol}{times})"
+    more = len(summary.denied) - MAX_DENIALS_SHOWN + summary.denied_uncounted
+    if more > 0:
+        yield f"denied {more} more; `hark inspect` lists them"
+    rules = sorted({denied.rule for denied in summary.denied[:MAX_DENIALS_SHOWN] if denied.rule})
+    if rules:
+        where = (
+            "add to allow_hosts in the policy" if has_policy else "put into a file and name it with -policy"
+        )
+        yield f"to allow them, {where}: allow_hosts = [{', '.join(json.dumps(rule) for rule in rules)}]"
+    yield from summary.warnings
+
+
+def _reason(ended: Ended) -> str:
+    if ended.interrupted is not None:
+        return outcome.reason(outcome.INTERRUPTED, _signal_name(ended.interrupted))
+    if ended.signal is not None:
+        return outcome.reason(outcome.SIGNAL, _signal_name(ended.signal))
+    return outcome.EXIT
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
+def _refusal(error: HarkError) -> HarkError:
+    """Whatever goes wrong before the agent starts is a refusal; what exec says keeps its own code."""
+    return error if isinstance(error, (NeverStarted, ConfinementError)) else ConfinementError(str(error))

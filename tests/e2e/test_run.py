@@ -1,0 +1,283 @@
+"""`hark run` as a person meets it: exit codes, streams, signals, refusals, and a record to be trusted."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.rig import Desk, ok
+from tests.fakes.upstream import serving
+
+pytestmark = pytest.mark.e2e
+
+MAX_FILE = 1 << 20  # above what the agent is shown of certificates
+SECRET = "sk-live-0123456789abcdefghijklmnop"
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("code", [0, 1, 7, 123, 125, 255])
+def test_the_agents_exit_code_is_harks(rootless: Desk, code: int):
+    ok(rootless.run("--", "sh", "-c", f"exit {code}"), code)
+    assert rootless.events("RunEnd")[0]["exit_code"] == code
+
+
+def test_a_signal_that_ends_the_agent_is_told_as_a_shell_tells_it(rootless: Desk):
+    ok(rootless.run("--", "sh", "-c", "kill -SEGV $$"), 128 + signal.SIGSEGV)
+    assert rootless.events("RunEnd")[0]["reason"] == "signal SIGSEGV"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (("no-such-command",), 127, "no-such-command: command not found"),
+        (("./plain",), 126, "./plain: permission denied"),
+        (("./orphan",), 127, "its interpreter /no/such does not exist"),
+    ],
+)
+def test_what_cannot_start_is_said_and_leaves_no_bundle(
+    at: Desk, command: tuple[str, ...], code: int, words: str
+):
+    at.write("plain", "echo\n")
+    at.write("orphan", "#!/no/such\n").chmod(0o755)
+    ended = ok(at.run("--", *command), code)
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not at.bundle.exists()
+
+
+def test_what_fails_at_exec_is_sealed_as_never_started(at: Desk):
+    plain = at.write("plain", "no program")
+    at.write("broken", f"#!{plain}\n").chmod(0o755)
+    ended = ok(at.run("--", "./broken"), 126)
+    assert "./broken" in ended.stderr
+    assert at.events("RunEnd")[0]["reason"].startswith("never-started")
+    verified = at.hark("verify", at.bundle)
+    assert "never" in verified.stdout.splitlines()[0]
+
+
+def test_streams_pass_through_byte_by_byte(rootless: Desk):
+    data = bytes(range(256)) * 1000
+    ended = rootless.start("run", "-o", rootless.bundle, "--", "cat", stdin=subprocess.PIPE)
+    out, err = ended.communicate(data, timeout=60)
+    assert out == data
+    assert ended.returncode == 0, err
+
+
+def test_nothing_but_harks_own_sentences_is_added_to_stderr(rootless: Desk):
+    ended = ok(rootless.run("--", "sh", "-c", "echo out; echo err >&2"))
+    assert ended.stdout == "out\n"
+    lines = ended.stderr.splitlines()
+    assert "err" in lines
+    assert all(line == "err" or line.startswith("hark: ") for line in lines)
+
+
+def test_the_agent_keeps_who_it_is_and_what_it_makes_belongs_to_the_caller(at: Desk):
+    ended = ok(at.run("--", "sh", "-c", "id -u; echo made > file"))
+    assert (at.project / "file").stat().st_uid == at.user.uid
+    uid = int(ended.stdout)
+    assert uid != 0
+    assert at.user.uid in (0, uid)
+
+
+def test_root_is_never_root_inside_and_cannot_set_what_sysctl_sets(at: Desk):
+    script = (
+        "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness; do echo x > $f && echo wrote; done"
+    )
+    before = Path("/proc/sys/kernel/core_pattern").read_text()
+    ended = at.run("--", "sh", "-c", script)
+    assert "wrote" not in ended.stdout
+    assert Path("/proc/sys/kernel/core_pattern").read_text() == before
+
+
+def test_without_a_policy_everything_is_denied_and_the_end_says_what_would_allow_it(at: Desk):
+    script = "curl -sS https://a.example/; curl -sS -m 5 http://198.51.100.9:8080/; true"
+    ended = ok(at.run("--", "sh", "-c", script))
+    assert "hark: denied a.example" in ended.stderr
+    assert "hark: denied 198.51.100.9:8080" in ended.stderr
+    assert 'allow_hosts = ["198.51.100.9:8080", "a.example"]' in ended.stderr
+    decisions = at.events("DnsDecision", "EgressDecision")
+    assert decisions
+    assert not any(decision["allowed"] for decision in decisions)
+
+
+def test_every_run_is_signed_with_the_users_key_which_is_named_once(rootless: Desk):
+    first = ok(rootless.hark("run", "--", "true"))
+    second = ok(rootless.hark("run", "--", "true"))
+    assert "made your signing key" in first.stderr
+    assert "made your signing key" not in second.stderr
+    keys = list(Path(rootless.env["XDG_CONFIG_HOME"], "hark").iterdir())
+    assert [key.stat().st_mode & 0o777 for key in keys if key.name == "signing.key"] == [0o600]
+
+
+def test_a_run_without_o_is_found_by_ls(rootless: Desk):
+    ok(rootless.hark("run", "--", "true"))
+    listed = [json.loads(line) for line in ok(rootless.hark("ls", "--json")).stdout.splitlines()]
+    assert [run["state"] for run in listed] == ["sealed"]
+
+
+def test_a_destination_that_exists_is_refused_before_the_agent_starts(rootless: Desk):
+    rootless.bundle.write_text("precious")
+    ended = ok(rootless.run("--", "touch", "started"), 125)
+    assert str(rootless.bundle) in ended.stderr
+    assert rootless.bundle.read_text() == "precious"
+    assert not (rootless.project / "started").exists()
+
+
+@pytest.mark.parametrize("where", ["/no/such/folder/run.hark", "/proc/run.hark", "/tmp/" + "x" * 300])
+def test_a_destination_that_cannot_be_written_is_refused_before_the_agent_starts(rootless: Desk, where: str):
+    ended = ok(rootless.hark("run", "-o", where, "--", "touch", "started"), 125)
+    assert ended.stderr.startswith("hark: ")
+    assert "Traceback" not in ended.stderr
+    assert not (rootless.project / "started").exists()
+
+
+def test_a_policy_mistake_is_refused_in_one_sentence(rootless: Desk):
+    rootless.write("policy.toml", 'allow_host = ["a.example"]')
+    ended = ok(rootless.run("-policy", "policy.toml", "--", "touch", "started"), 125)
+    assert (
+        ended.stderr == "hark: policy.toml: allow_host is not a key of a policy; did you mean allow_hosts?\n"
+    )
+    assert not (rootless.project / "started").exists()
+
+
+def test_harks_own_key_and_runs_are_invisible_even_inside_a_grant(rootless: Desk):
+    folder = rootless.project.parent
+    ok(rootless.hark("run", "--", "true"))
+    script = f"ls -R {folder}; cat {folder}/config/hark/signing.key; echo x > {folder}/state/hark/x"
+    ended = rootless.run("-write", folder, "--", "sh", "-c", script)
+    assert "PRIVATE KEY" not in ended.stdout
+    assert "signing.key" not in ended.stdout
+    assert not Path(rootless.env["XDG_STATE_HOME"], "hark", "x").exists()
+
+
+def test_what_a_project_keeps_secret_or_runs_by_itself_is_out_of_reach(rootless: Desk):
+    subprocess.run(["git", "init", "-q", rootless.project], check=True)
+    subprocess.run(["chown", "-R", f"{rootless.user.uid}:{rootless.user.gid}", rootless.project], check=True)
+    rootless.write(".env", "TOKEN=precious")
+    script = (
+        "cat .env; echo x > .git/hooks/pre-commit; mv .git away; echo '[alias]' >> .git/config; ls -d .git"
+    )
+    ended = rootless.run("--", "sh", "-c", script)
+    assert "precious" not in ended.stdout
+    assert not (rootless.project / ".git" / "hooks" / "pre-commit").exists()
+    assert "[alias]" not in (rootless.project / ".git" / "config").read_text()
+
+
+def test_what_the_agent_makes_for_others_to_run_is_listed_at_the_end(rootless: Desk):
+    ended = ok(rootless.run("--", "sh", "-c", "mkdir .vscode; echo '{}' > .vscode/tasks.json"))
+    assert "the agent changed .vscode/tasks.json" in ended.stderr
+
+
+def test_the_secret_is_nowhere_the_agent_or_a_reader_can_look(at: Desk):
+    at.env["REAL"] = SECRET
+    at.write("policy.toml", 'allow_hosts = ["api.example"]\n[secrets.KEY]\nenv = "REAL"\n')
+    script = (
+        "echo $KEY; cat /proc/1/environ /proc/1/cmdline /proc/self/environ /proc/[0-9]*/environ 2>/dev/null;"
+        "grep -a REAL /proc/1/maps; cat /proc/1/mem 2>/dev/null | head -c 1; true"
+    )
+    ended = ok(at.run("-policy", "policy.toml", "--", "sh", "-c", script))
+    assert "sk-live-hark" in ended.stdout
+    assert SECRET not in ended.stdout + ended.stderr
+    assert SECRET.encode() not in at.bundle.read_bytes()
+
+
+def test_a_secret_passed_on_by_mistake_refuses_the_run(rootless: Desk):
+    rootless.env["REAL"] = SECRET
+    text = 'allow_hosts = ["api.example"]\n[secrets.KEY]\nenv = "REAL"\n[env]\npass = ["REAL"]\n'
+    rootless.write("policy.toml", text)
+    ended = ok(rootless.run("-policy", "policy.toml", "--", "touch", "started"), 125)
+    assert "secrets.KEY" in ended.stderr
+    assert SECRET not in ended.stderr
+    assert not (rootless.project / "started").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_hark_reaches_the_agent_and_the_record_is_sealed(rootless: Desk, number: signal.Signals):
+    process = rootless.start("run", "-o", rootless.bundle, "--", "sh", "-c", "echo up; exec sleep 60")
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert rootless.events("RunEnd")[0]["reason"] == f"interrupted: {number.name}"
+    assert "VERIFIED" in rootless.verdict()
+
+
+def test_a_record_that_cannot_be_written_ends_the_run_with_123(rootless: Desk):
+    def small_files_only() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
+
+    rootless.write("upload", os.urandom(4 * MAX_FILE))
+    script = "curl -sS -T upload https://api.example/upload; touch finished"
+    with serving("api.example") as server:
+        options = rootless.toward(server, "api.example")
+        ended = rootless.hark("run", *options, "--", "sh", "-c", script, preexec_fn=small_files_only)
+        assert sum(len(request.body) for request in server.seen) < MAX_FILE
+    assert ended.returncode == 123, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (rootless.project / "finished").exists()
+    (left,) = Path(rootless.env["XDG_STATE_HOME"], "hark", "runs").glob("*.hark")
+    verified = rootless.hark("verify", left)
+    assert verified.returncode == 3, verified.stdout
+
+
+def processes_of(marker: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if marker.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def test_nothing_outlives_a_supervisor_that_is_killed(rootless: Desk):
+    marker = f"6{os.getpid()}.25"
+    script = f"setsid sleep {marker} & sleep {marker} & echo up; sleep {marker}"
+    process = rootless.start("run", "--", "sh", "-c", script)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    assert processes_of(marker)
+    process.kill()
+    process.communicate(timeout=30)
+    wait_for(lambda: not processes_of(marker), "the agent's processes to end")
+    (left,) = Path(rootless.env["XDG_STATE_HOME"], "hark", "runs").glob("*.hark")
+    verified = rootless.hark("verify", left)
+    assert verified.returncode == 3, verified.stdout
+    assert "TRUNCATED" in verified.stdout
+
+
+def test_twenty_runs_at_once_all_finish(rootless: Desk):
+    folders = [rootless.project.parent / f"{number}.hark" for number in range(20)]
+    started = [rootless.start("run", "-o", folder, "--", "/bin/true") for folder in folders]
+    ended = [process.communicate(timeout=120) for process in started]
+    assert [process.returncode for process in started] == [0] * 20, [err for _, err in ended]
+    assert all(folder.exists() for folder in folders)
+
+
+def host_state() -> tuple[int, str, str]:
+    """Links, routes and mounts, as the kernel lists them."""
+    links = Path("/proc/net/dev").read_text().count(":")
+    return links, Path("/proc/net/route").read_text(), Path("/proc/self/mountinfo").read_text()
+
+
+def test_the_host_is_afterwards_as_it_was(rootless: Desk):
+    before = host_state()
+    ok(rootless.run("--", "sh", "-c", "curl -s http://198.51.100.9/; echo x > /tmp/inside; sleep 0"))
+    assert host_state() == before
+    assert not Path("/tmp/inside").exists()

@@ -1,0 +1,78 @@
+"""The opening of a record: what was asked, by hash and in full, and what was in force."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hark import record
+from hark.bundle.bounds import RunStart
+from hark.bundle.events import EnvSnapshot, PolicyLoaded, encode
+from hark.bundle.hashing import leaf_hash
+from hark.preparation import Options, Prepared, prepare
+from launcher.supervise import AppliedGrant, Facts
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Prepared:
+    project = tmp_path / "app"
+    project.mkdir()
+    (project / "p.toml").write_text('allow_hosts = ["b.example", "a.example:80"]\n')
+    options = Options(
+        ("/bin/echo", "a\udcff"),
+        policy=str(project / "p.toml"),
+        workdir=str(project),
+        upstreams=("b.example=127.0.0.1:1", "a.example=127.0.0.1:2"),
+    )
+    return prepare(options, {"HOME": str(tmp_path / "home"), "PATH": "/bin"}, terminal=False)
+
+
+def test_header_and_first_event_agree_on_every_hash(prepared):
+    header = record.header("RUN", prepared)
+    start, *_ = record.opening("RUN", prepared)
+    assert isinstance(start, RunStart)
+    assert (start.argv_hash, start.policy_hash) == (header.argv_hash, header.policy_hash)
+    assert header.policy_hash == leaf_hash(0, 0, prepared.policy.raw)
+    assert len({header.argv_hash, header.policy_hash, header.env_hash}) == 3
+
+
+def test_the_opening_holds_argv_policy_environment_and_upstreams(prepared):
+    start, loaded, env = record.opening("RUN", prepared)
+    assert isinstance(start, RunStart)
+    assert isinstance(loaded, PolicyLoaded)
+    assert isinstance(env, EnvSnapshot)
+    assert start.upstreams == ("a.example=127.0.0.1:2", "b.example=127.0.0.1:1")
+    assert loaded.allow_hosts == ("b.example", "a.example:80")
+    assert loaded.raw == prepared.policy.raw
+    assert prepared.plan.workdir in loaded.write_paths
+    assert "/usr" in loaded.read_paths
+    assert env.vars["HOME"] == prepared.plan.home
+
+
+def test_bytes_outside_utf_8_can_be_recorded(prepared):
+    start, *_ = record.opening("RUN", prepared)
+    assert isinstance(start, RunStart)
+    assert start.argv == ("/bin/echo", "a\\xff")
+    assert encode(start)
+    assert os.fsencode(prepared.plan.argv[1]) == b"a\xff"
+
+
+def test_what_was_in_force_is_recorded_and_not_what_was_asked_for(prepared):
+    plan = prepared.plan
+    facts = Facts(
+        kernel="6.1",
+        machine="x86_64",
+        landlock_abi=5,
+        uid=1000,
+        gid=1000,
+        grants=(AppliedGrant("/usr", "read", "system", "as they are"),),
+        withheld=("/home/u/.config/hark",),
+        uncovered=plan.hidden[:1],
+        settings_unset=("net.ipv4.icmp_ratelimit",),
+    )
+    event = record.boundary(plan, facts)
+    assert (event.landlock_abi, event.kernel, event.uid) == (5, "6.1 x86_64", 1000)
+    assert event.grants == ("read /usr: system, as they are",)
+    assert f"hidden {plan.hidden[0]}" not in event.withheld
+    assert f"hidden {plan.hidden[1]}" in event.withheld
+    assert len(event.notes) == 2

@@ -1,0 +1,64 @@
+"""What a run tells its user, and how its end is named. The run itself is tested end to end, in tests/e2e."""
+
+import signal
+
+import pytest
+
+from hark.errors import ConfinementError, PolicyError, RecordError
+from hark.run import MAX_DENIALS_SHOWN, _reason, _refusal, _signal_name, summary_lines
+from launcher.supervise import Ended, NotFoundError
+from mediator.ledger import Denied, Summary
+
+
+def denied(host: str, port: int = 443, count: int = 1) -> Denied:
+    return Denied(host, port, "tls", count, host if port == 443 else f"{host}:{port}")
+
+
+def test_a_run_without_denials_says_nothing():
+    assert list(summary_lines(Summary(), has_policy=True)) == []
+
+
+def test_denials_end_in_the_policy_line_that_would_allow_them():
+    found = Summary(denied=(denied("b.example", 8443, 3), denied("a.example"), denied("a.example")))
+    assert list(summary_lines(found, has_policy=True)) == [
+        "denied b.example:8443 (tls, 3 times)",
+        "denied a.example:443 (tls)",
+        "denied a.example:443 (tls)",
+        'to allow them, add to allow_hosts in the policy: allow_hosts = ["a.example", "b.example:8443"]',
+    ]
+
+
+def test_without_a_policy_the_user_is_told_to_write_one():
+    *_, last = summary_lines(Summary(denied=(denied("a.example"),)), has_policy=False)
+    assert "put into a file and name it with -policy" in last
+
+
+def test_a_flood_of_denials_is_cut_and_counted():
+    many = tuple(denied(f"h{number}.example") for number in range(MAX_DENIALS_SHOWN + 5))
+    lines = list(summary_lines(Summary(denied=many, denied_uncounted=7), has_policy=True))
+    assert f"denied {5 + 7} more; `hark inspect` lists them" in lines
+    assert len(lines) == MAX_DENIALS_SHOWN + 2
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        (Ended(code=3), "exit"),
+        (Ended(signal=signal.SIGKILL), "signal SIGKILL"),
+        (Ended(code=0, interrupted=signal.SIGTERM), "interrupted: SIGTERM"),
+        (Ended(signal=signal.SIGINT, interrupted=signal.SIGINT), "interrupted: SIGINT"),
+    ],
+)
+def test_each_kind_of_end_has_its_own_reason(ended, reason):
+    assert _reason(ended) == reason
+
+
+def test_a_real_time_signal_has_a_name_too():
+    assert _signal_name(signal.SIGRTMIN + 3) == f"SIGRTMIN+{3}"
+
+
+def test_before_the_start_every_failure_is_a_refusal_but_exec_keeps_its_code():
+    assert _refusal(RecordError("disk full")).exit_code == 125
+    assert _refusal(PolicyError("bad")).exit_code == 125
+    assert _refusal(ConfinementError("no namespaces")).exit_code == 125
+    assert _refusal(NotFoundError("gone")).exit_code == 127
