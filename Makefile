@@ -8,13 +8,13 @@ LOCKED := pyproject.toml .ci/setup
 .PHONY: demo test lint unit attack e2e bench controls lock clean
 
 demo: .venv/.run
-	$(PY) -m demo
+	@$(PY) -m demo
 
 test: .venv/.dev
-	$(PY) .ci/tiers.py lint unit attack e2e
+	@$(PY) .ci/tiers.py lint unit attack e2e
 
 lint unit attack e2e: .venv/.dev
-	$(PY) .ci/tiers.py $@
+	@$(PY) .ci/tiers.py $@
 
 bench: .venv/.dev  ## all of them, even if one is over what it aims at
 	@status=0; for bench in tests/bench/[!_]*.py; do \
@@ -22,7 +22,7 @@ bench: .venv/.dev  ## all of them, even if one is over what it aims at
 	done; exit $$status
 
 controls: .venv/.dev  ## every trap, defended and with its defence taken away
-	$(PY) -m tests.attacks
+	@$(PY) -m tests.attacks
 
 lock: .venv/.run  ## UPGRADE="name ..." moves those packages
 	.ci/relock
@@ -37,4 +37,4 @@ clean:
 	@.ci/setup dev
 
 .venv/bin/python:  # missing, or a link to an interpreter that has gone
-	@.ci/setup run
+	@.ci/setup venv
