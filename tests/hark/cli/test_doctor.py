@@ -1,0 +1,24 @@
+"""`hark doctor` prints what the launcher's probes found, and fails unless all of it is ok."""
+
+import pytest
+
+from hark.cli.main import entry
+from launcher import doctor
+from launcher.doctor import Finding, State
+
+GOOD = Finding("Landlock", State.OK, "Landlock ABI 7")
+BAD = Finding("seccomp", State.MISSING, "set this")
+UNSURE = Finding("network", State.UNKNOWN, "could not be tried")
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"), [((GOOD,), 0), ((GOOD, BAD), 1), ((GOOD, UNSURE), 1), ((GOOD, GOOD), 0)]
+)
+def test_only_a_machine_where_everything_is_ok_passes(monkeypatch, capsys, findings, code):
+    monkeypatch.setattr(doctor, "check", lambda: findings)
+    assert entry(["doctor"]) == code
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(findings)
+    for line, finding in zip(lines, findings, strict=True):
+        assert line.startswith(finding.state.value)
+        assert finding.words in line
