@@ -57,7 +57,7 @@ def public_from(text: str) -> bytes:
     try:
         return parse_public_key(_read(fd))
     except BundleError as error:
-        raise BundleError(f"{text}: {error}") from None
+        raise UsageError(f"-key {text}: {error}") from None
     finally:
         os.close(fd)
 

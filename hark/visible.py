@@ -1,10 +1,11 @@
-"""Recorded text made safe to show: what a terminal would act on, and what the eye would be misled by, is
+r"""Recorded text made safe to show: what a terminal would act on, and what the eye would be misled by, is
 shown as an escape and never sent.
 
 What always holds: the result is one line without any control character (C0, C1, DEL), line or paragraph
 separator, bidirectional control, invisible or blank-looking character, surrogate, private-use or unassigned
-code point; a backslash is doubled, so that what is shown can be told from what was recorded. Nothing is
-removed. Look-alike letters of other scripts are not unmasked here.
+code point. A backslash is doubled, so that what is shown can be told from what was recorded; `\x80` to
+`\xff` are bytes outside UTF-8, never characters. Nothing is removed. Look-alike letters of other scripts are
+not unmasked here.
 """
 
 from typing import Final
@@ -41,12 +42,19 @@ def is_plain(char: str) -> bool:
     return not any(low <= ord(char) <= high for low, high in VARIATION_SELECTORS)
 
 
+def visible_bytes(data: bytes) -> str:
+    r"""Recorded bytes likewise: as UTF-8 where they are, else each byte as `\x..`, which no character is."""
+    return visible(data.decode("utf-8", "surrogateescape"))
+
+
 def _shown(char: str) -> str:
     if is_plain(char):
         return char
     if char in SHORT:
         return SHORT[char]
     code = ord(char)
-    if code <= 0xFF:
+    if code < 0x80:
         return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

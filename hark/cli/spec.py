@@ -41,7 +41,7 @@ class Positional(NamedTuple):
 class Spec(NamedTuple):
     """One command: what `hark help` shows and what the parser accepts.
 
-    `about` is printed under the usage line, one paragraph a line, already wrapped by its author.
+    `about` is printed under the usage line: paragraphs with a blank line between them.
     `command` is the help of the program to start, for a command that takes one (`run`); else `""`.
     `refused` is the exit code for a command line that makes no sense, or names a file that cannot be used.
     """

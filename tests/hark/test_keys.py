@@ -9,7 +9,7 @@ import pytest
 
 from hark import keys
 from hark.bundle.tree_head import SigningKey
-from hark.errors import BundleError, PolicyError, UsageError
+from hark.errors import PolicyError, UsageError
 
 SEED = bytes(range(32))
 PUBLIC = bytes.fromhex("03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8")
@@ -46,7 +46,7 @@ def test_a_pin_that_is_neither_is_refused_in_words(tmp_path):
         with pytest.raises(UsageError, match="neither 64 hex digits nor a file"):
             keys.public_from(text)
     (tmp_path / "other").write_bytes(b"\0" * 100_000)
-    with pytest.raises(BundleError, match="other: not a public key"):
+    with pytest.raises(UsageError, match="other: not a public key"):
         keys.public_from(str(tmp_path / "other"))
 
 

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from hark.visible import printable, visible
+from hark.visible import printable, visible, visible_bytes
 
 
 @pytest.mark.parametrize(
@@ -14,14 +14,14 @@ from hark.visible import printable, visible
         ("plain text, äöü, 日本語, 🙂", "plain text, äöü, 日本語, 🙂"),
         ("\x1b[31mred\x1b[0m", "\\e[31mred\\e[0m"),
         ("\x1b]52;c;aGk=\x07", "\\e]52;c;aGk=\\x07"),
-        ("\x9b31m", "\\x9b31m"),
+        ("\x9b31m", "\\u009b31m"),
         ("a\r\nb\tc\x00\x7f", "a\\r\\nb\\tc\\x00\\x7f"),
         ("\u202egpj.exe\u2069", "\\u202egpj.exe\\u2069"),
         ("a\u2028b\u2029c\u200bd\ufeff", "a\\u2028b\\u2029c\\u200bd\\ufeff"),
         ("\U000e0041", "\\U000e0041"),
         ("x\ufe0f\U000e0100\u3164\u2800", "x\\ufe0f\\U000e0100\\u3164\\u2800"),
-        ("\udc9b", "\\udc9b"),
-        ("\u00a0", "\\xa0"),
+        ("\udc9b\ud800", "\\x9b\\ud800"),
+        ("\u00a0", "\\u00a0"),
         ("a\\nb", "a\\\\nb"),
     ],
 )
@@ -45,3 +45,9 @@ def test_two_different_texts_never_look_the_same():
 
 def test_our_own_sentences_keep_their_backslashes():
     assert printable("'\\x1b' \x1b") == "'\\x1b' \\e"
+
+
+def test_bytes_outside_utf_8_are_told_from_characters():
+    assert visible_bytes(b"\xff\x9b") == "\\xff\\x9b"
+    assert visible_bytes("\x9b".encode()) == "\\u009b"
+    assert visible_bytes("é\n".encode()) == "é\\n"

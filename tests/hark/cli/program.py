@@ -16,7 +16,7 @@ def hark(*words, env=None, cwd=None, stdin=None, timeout=60):
     """Exit code and both outputs of `hark WORDS`, with this interpreter."""
     done = subprocess.run(
         [sys.executable, "-m", "hark.cli.main", *map(str, words)],
-        env={**os.environ, "PYTHONWARNINGS": "error", **(env or {})},
+        env={**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "160", **(env or {})},
         cwd=cwd,
         input=stdin,
         capture_output=True,

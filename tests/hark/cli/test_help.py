@@ -3,7 +3,7 @@
 import pytest
 
 from hark.cli import help as texts
-from hark.cli import main
+from hark.cli import main, output
 from tests.hark.cli.program import hark
 
 
@@ -42,7 +42,7 @@ def test_the_overview_lists_every_command_with_its_summary_aligned():
 
 @pytest.mark.parametrize("name", main.COMMANDS)
 def test_help_stays_within_its_width(name):
-    assert max(map(len, texts.command(main.load(name).SPEC).splitlines())) <= texts.WIDTH
+    assert max(map(len, texts.command(main.load(name).SPEC).splitlines())) <= output.TEXT_WIDTH
 
 
 def test_help_for_a_command_that_does_not_exist_names_the_nearest():

@@ -106,4 +106,4 @@ def test_a_full_disk_behind_standard_output_is_a_sentence(unbuffered):
 def test_a_file_name_outside_utf_8_is_escaped_and_not_a_crash():
     code, _, err = hark("keygen", "-out", "/nonexistent/\udcff")
     assert code == 2
-    assert err == "hark: cannot use /nonexistent/\\udcff: no such file or directory\n"
+    assert err == "hark: cannot use /nonexistent/\\xff: no such file or directory\n"

@@ -1,0 +1,67 @@
+"""How commands open what the user named: a file that cannot be opened is a usage error (exit 2), a file that
+is there and is no bundle is the bundle's fault (exit 1). New files are never written over old ones."""
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from hark.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hark.bundle.walk import BundleFile
+
+
+def checked(path: str) -> str:
+    """`path`, if it can be opened and is no directory; else an OSError that names it."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    finally:
+        os.close(fd)
+    return path
+
+
+def opened(path: str) -> "BundleFile":
+    """The bundle, its header read."""
+    from hark.bundle.walk import BundleFile
+
+    return BundleFile(checked(path))
+
+
+def pinned(texts: "Sequence[str]") -> tuple[bytes, ...]:
+    """The public keys that `-key HEX|FILE` named."""
+    if not texts:
+        return ()
+    from hark import keys
+
+    return tuple(keys.public_from(text) for text in texts)
+
+
+def read(path: str, limit: int, what: str) -> bytes:
+    """The whole file, at most `limit` bytes."""
+    with open(path, "rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise UsageError(f"{path} is larger than {limit} bytes: it is no {what}")
+    return data
+
+
+def write_new(path: str, data: bytes) -> None:
+    """Write a file that must not exist yet, whole or not at all."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        os.unlink(path)
+        raise OSError(error.errno, error.strerror, path) from None
+
+
+def refuse_existing(path: str) -> None:
+    """An OSError that names a file to write which is there already."""
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)

@@ -1,0 +1,80 @@
+"""`hark ls`: the runs that are kept on this machine, newest first."""
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+from hark.cli.spec import Args, Option, Spec
+
+if TYPE_CHECKING:
+    from hark.bundle.store import Run
+
+SPEC: Final = Spec(
+    "ls",
+    "list the runs kept on this machine",
+    options=(Option("json", "print one JSON object a line"),),
+    about="""\
+Runs are kept in $XDG_STATE_HOME/hark/runs (~/.local/state/hark/runs), newest first. A run is
+running, sealed, killed (no footer: what is there still verifies as far as
+it goes) or unreadable. Nothing is verified here; `hark verify` does that.""",
+)
+
+
+def run(args: Args) -> int:
+    """Print them."""
+    from hark import runs
+    from hark.bundle.store import runs_directory
+    from hark.cli.output import error_line
+    from hark.visible import printable
+
+    directory = runs_directory(os.environ)
+    found = runs.newest_first(directory)
+    if args.flag("json"):
+        for one in found:
+            print(_json(one))
+    elif found:
+        _table(found)
+    else:
+        error_line(printable(f"no runs in {directory}"))
+    return 0
+
+
+def _table(found: list["Run"]) -> None:
+    from hark import runs
+    from hark.cli import output
+    from hark.visible import visible
+
+    rows = [("RUN", "STARTED", "STATE", "SIZE", "COMMAND")]
+    for one in found:
+        command = visible(" ".join(runs.command(one)))
+        rows.append((one.run_id, _when(runs.started_at(one)), one.state, output.size(one.size), command))
+    wide = [max(len(row[column]) for row in rows) for column in range(4)]
+    for run_id, started, state, size, command in rows:
+        line = f"{run_id:<{wide[0]}}  {started:<{wide[1]}}  {state:<{wide[2]}}  {size:>{wide[3]}}  {command}"
+        print(output.cut(line.rstrip(), output.width(sys.stdout)))
+
+
+def _when(unix_ns: int) -> str:
+    """Local time; empty if the file names none, or one that no calendar has."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(unix_ns // 10**9)) if unix_ns else ""
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
+def _json(one: "Run") -> str:
+    import json
+
+    from hark import runs
+
+    record = {
+        "run": one.run_id,
+        "path": one.path,
+        "state": one.state,
+        "size": one.size,
+        "events": one.events,
+        "started_at_ns": runs.started_at(one) or None,
+        "command": list(runs.command(one)),
+    }
+    return json.dumps(record).replace("\x7f", "\\u007f")

@@ -1,0 +1,94 @@
+"""What the commands share when they print: columns cut to the screen, colour only where it is wanted.
+
+What always holds: nothing here makes text safe (`hark.visible` does, before); colour codes are added last,
+around whole cells, so that cutting never splits one. Colour needs a terminal and the absence of NO_COLOR
+(any value but the empty one) and of TERM=dumb.
+"""
+
+import os
+import sys
+from typing import Final, TextIO
+
+DEFAULT_WIDTH: Final = 160  # where no terminal says how wide it is: a file, a pipe
+MIN_WIDTH: Final = 40
+TEXT_WIDTH: Final = 100  # sentences are also read in man pages and issues: not as wide as a screen may be
+UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
+
+PLAIN: Final = ""
+RED: Final = "31"
+GREEN: Final = "32"
+YELLOW: Final = "33"
+DIM: Final = "2"
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether colour codes may be sent to `stream`."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: str, *, on: bool) -> str:
+    """`text` in a colour, or as it is."""
+    return f"\x1b[{colour}m{text}\x1b[0m" if on and text and colour else text
+
+
+def width(stream: TextIO) -> int:
+    """How many columns a line may have."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and len(given) < 6:
+        return max(MIN_WIDTH, int(given))
+    try:
+        return max(MIN_WIDTH, os.get_terminal_size(stream.fileno()).columns)
+    except (OSError, ValueError):
+        return DEFAULT_WIDTH
+
+
+def cut(text: str, columns: int) -> str:
+    """`text` in at most that many columns; what does not fit is replaced by one ellipsis."""
+    if text.isascii():
+        return text if len(text) <= columns else text[: max(0, columns - 1)] + "…"
+    used = 0
+    fits = 0
+    for index, char in enumerate(text):
+        used += _columns(char)
+        if used <= columns - 1:
+            fits = index + 1
+        if used > columns:
+            return text[:fits] + "…"
+    return text
+
+
+def _columns(char: str) -> int:
+    if char.isascii():
+        return 1
+    from unicodedata import combining, east_asian_width
+
+    if combining(char):
+        return 0
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def wrapped(words: list[str], indent: str, *, first: int) -> str:
+    """Words in lines of `TEXT_WIDTH`, the first beginning at column `first`; textwrap would cost re."""
+    lines, used = [""], first
+    for word in words:
+        if lines[-1] and used + 1 + len(word) > TEXT_WIDTH:
+            lines.append("")
+            used = len(indent)
+        used += len(word) + (1 if lines[-1] else 0)
+        lines[-1] += (" " if lines[-1] else "") + word
+    return ("\n" + indent).join(lines)
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: `512 bytes`, `1.2 MB`."""
+    value, unit = float(count), 0
+    while value >= 999.5 and unit < len(UNITS) - 1:
+        value /= 1000
+        unit += 1
+    return f"{count} bytes" if unit == 0 else f"{value:.1f} {UNITS[unit]}"
+
+
+def error_line(text: str) -> None:
+    """A remark beside the output proper, on standard error, behind whatever was printed before it."""
+    sys.stdout.flush()
+    print(f"hark: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,153 @@
+"""`hark prove`: one event's inclusion proof, made from a bundle or checked without it."""
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from hark.cli.spec import Args, Option, Positional, Spec
+from hark.errors import BundleError, UsageError
+
+if TYPE_CHECKING:
+    from hark.prove import Checked
+
+SPEC: Final = Spec(
+    "prove",
+    "prove that one event is in a bundle, or check such a proof",
+    options=(
+        Option("seq", "the number of the event to prove", "N"),
+        Option("out", "write the proof to FILE, which must not exist (default: print it)", "FILE"),
+        Option("check", "check the proof in FILE instead of making one; needs no bundle", "FILE"),
+        Option("root", "with -check: the root that you have from elsewhere", "HEX"),
+        Option("key", "with -check: the public key that must have signed the root", "HEX|FILE", repeat=True),
+        Option("payload", "with -check: compare the event with the payload bytes in FILE", "FILE"),
+    ),
+    positionals=(Positional("BUNDLE", "the bundle to prove from; not with -check", optional=True),),
+    about="""\
+A proof is made only after the whole bundle has verified. It is JSON, holds the event's payload (up to
+1 MiB) and the signed tree head, and can be checked offline, without the other events.
+
+A proof brings its own root along. So -check says where the root came from: from you (-root), from a
+tree head signed by a key that you pinned (-key), from a tree head whose key nobody vouched for, or
+from the file alone, which anybody can write. The first two are PROVED; the third is UNVOUCHED, since
+whoever holds that key could have written the proof; the last is NOT PROVED.
+
+Exit code of -check: 0 what was asked for holds, 1 it does not, or the root came from the file alone,
+2 usage.""",
+)
+
+HASH_DIGITS: Final = 64
+
+
+def run(args: Args) -> int:
+    """Make a proof, or check one."""
+    making = ("seq", "out")
+    checking = ("root", "key", "payload")
+    bundle, proof = args.optional("BUNDLE"), args.text("check")
+    if proof is None:
+        _refuse(args, checking, "only with -check FILE")
+        if bundle is None:
+            raise UsageError("hark prove needs -seq N and a BUNDLE, or -check FILE")
+        return _make(args, bundle)
+    _refuse(args, making, "not with -check")
+    if bundle is not None:
+        raise UsageError(f"-check needs the proof alone, and no use is made of {bundle}")
+    return _check(args, proof)
+
+
+def _refuse(args: Args, names: tuple[str, ...], why: str) -> None:
+    for name in names:
+        if args.texts(name):
+            raise UsageError(f"-{name} makes sense {why}")
+
+
+def _make(args: Args, bundle: str) -> int:
+    from hark import keys, prove
+    from hark.cli.bundles import checked, write_new
+    from hark.cli.output import error_line
+
+    seq = args.number("seq")
+    if seq is None:
+        raise UsageError("hark prove needs -seq N, the number of the event")
+    made = prove.make(checked(bundle), seq)
+    out = args.text("out")
+    if out is None:
+        print(made.text)
+    else:
+        write_new(out, (made.text + "\n").encode())
+    if made.signed_by:
+        error_line(f"the root is signed by {made.signed_by.hex()} ({keys.name(made.signed_by)})")
+    else:
+        error_line("the bundle is unsigned: only who has its root from elsewhere can check this proof")
+    return 0
+
+
+def _check(args: Args, path: str) -> int:
+    from hark import prove
+    from hark.bundle.frame import MAX_PAYLOAD
+    from hark.cli.bundles import pinned, read
+    from hark.visible import printable
+
+    root = _root(args.text("root"))
+    keys = pinned(args.texts("key"))
+    payload_path = args.text("payload")
+    payload = None if payload_path is None else read(payload_path, MAX_PAYLOAD, "payload")
+    data = read(path, prove.MAX_FILE, "proof")
+    try:
+        checked = prove.check(data, root=root, keys=keys, payload=payload)
+    except BundleError as error:
+        print(printable(f"REJECTED: {path}: {error}"))
+        return BundleError.exit_code
+    print("\n".join(_report(checked)))
+    sys.stdout.flush()
+    return BundleError.exit_code if checked.source == prove.FROM_FILE else 0
+
+
+def _root(text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    if len(text) != HASH_DIGITS or set(text.lower()) - set("0123456789abcdef"):
+        raise UsageError(f"-root needs {HASH_DIGITS} hex digits, not {text!r}")
+    return bytes.fromhex(text)
+
+
+def _report(checked: "Checked") -> list[str]:
+    """The verdict line, what the event says, and where the root came from."""
+    from hark import describe, prove
+    from hark.bundle import events as ev
+    from hark.bundle.bounds import kind_name
+    from hark.cli import output
+    from hark.visible import visible
+
+    file = checked.file
+    if checked.source == prove.FROM_FILE:
+        lines = ["NOT PROVED: the file agrees with itself, and that is all"]
+    else:
+        what = "" if checked.kind is None else f" ({kind_name(checked.kind)})"
+        place = f"event {file.proof.seq}{what}, one of {file.proof.leaf_count}"
+        word = "UNVOUCHED" if checked.source == prove.FROM_UNKNOWN_KEY else "PROVED"
+        lines = [f"{word}: {place}, is in run {visible(file.run)}"]
+    if checked.payload is None:
+        lines.append(
+            "  event  not shown: only its leaf hash is in the proof; -payload FILE compares its bytes"
+        )
+    else:
+        event = describe.line(ev.decode(checked.kind or 0, checked.payload))
+        lines.append(output.cut(f"  event  {event}", output.width(sys.stdout)))
+    lines.append(f"  leaf   {file.leaf_hash.hex()}")
+    lines.append(f"  root   {file.root.hex()}")
+    return [*lines, f"         {_source(checked)}"]
+
+
+def _source(checked: "Checked") -> str:
+    from hark import keys, prove
+
+    if checked.source == prove.FROM_OUTSIDE:
+        return "which is the root that you gave"
+    if checked.source == prove.FROM_FILE:
+        return (
+            "which comes from the file alone: anybody can write such a file, so it proves nothing"
+            " about any run; give -root, or -key if the proof is signed"
+        )
+    signed = f"signed by {checked.signed_by.hex()} ({keys.name(checked.signed_by)})"
+    if checked.source == prove.FROM_PINNED_KEY:
+        return f"{signed}, a key that you named"
+    return f"{signed}, for which nobody vouches here: its holder could have written this; -key pins it"

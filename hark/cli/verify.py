@@ -1,0 +1,98 @@
+"""`hark verify`: one verdict line, what led to it, and what it does not say. Decides nothing itself."""
+
+from typing import TYPE_CHECKING, Final
+
+from hark.cli.spec import Args, Option, Positional, Spec
+from hark.errors import BundleError, TruncatedError
+
+if TYPE_CHECKING:
+    from hark.verify.result import Result
+
+SPEC: Final = Spec(
+    "verify",
+    "check a bundle: its hashes, chain, root, seal and signature",
+    options=(
+        Option(
+            "key",
+            "accept only a signature by this public key: 64 hex digits, or a key file",
+            "HEX|FILE",
+            repeat=True,
+        ),
+        Option("json", "print the result as one JSON object"),
+    ),
+    positionals=(Positional("BUNDLE", "the bundle to check"),),
+    about="""\
+The first line is the verdict; the worst finding decides it. Below it stand the other findings, if
+any, and what the verdict does not say.
+
+Exit code: 0 VERIFIED, 1 BROKEN or REJECTED, 2 usage, 3 TRUNCATED (no footer: the writer was killed;
+everything up to the last whole event holds).""",
+)
+
+
+def run(args: Args) -> int:
+    """Verify, print, and return the verdict's exit code."""
+    from hark.cli.bundles import checked, pinned
+    from hark.verify.steps import verify
+
+    keys = pinned(args.texts("key"))
+    path = checked(args.positional("BUNDLE"))
+    try:
+        result = verify(path, keys)
+    except BundleError as error:
+        return _no_bundle(error, as_json=args.flag("json"))
+    print(_json(result) if args.flag("json") else _text(result))
+    return result.exit_code
+
+
+def _no_bundle(error: BundleError, *, as_json: bool) -> int:
+    """The verdict on a file without a header that could be read."""
+    from hark.visible import printable
+
+    verdict = "TRUNCATED" if isinstance(error, TruncatedError) else "BROKEN"
+    if as_json:
+        import json
+
+        print(json.dumps({"verdict": verdict, "findings": [{"verdict": verdict, "words": str(error)}]}))
+    else:
+        print(f"{verdict}: {printable(str(error))}")
+    return error.exit_code
+
+
+def _text(result: "Result") -> str:
+    from hark.cli.output import wrapped
+
+    lines = [result.line()]
+    lines += [f"  also: {finding.sentence()}" for finding in result.findings[1:]]
+    if result.public_key:
+        from hark.keys import name
+
+        lines.append(f"The key is called {name(result.public_key)}.")
+    if result.limits:
+        lines += ["", "What this does not say:"]
+        lines += [f"  - {wrapped(limit.split(), '    ', first=4)}" for limit in result.limits]
+    return "\n".join(lines)
+
+
+def _json(result: "Result") -> str:
+    import json
+
+    findings = [finding._asdict() | {"sentence": finding.sentence()} for finding in result.findings]
+    record = {
+        "verdict": result.verdict,
+        "exit_code": result.exit_code,
+        "line": result.line(),
+        "findings": findings,
+        "limits": list(result.limits),
+        "run": result.header.run_id,
+        "events": result.events,
+        "redacted": list(result.redacted),
+        "root": result.root.hex(),
+        "final_chain": result.final_chain.hex(),
+        "run_end": None if result.run_end is None else result.run_end._asdict(),
+        "public_key": result.public_key.hex() or None,
+        "pinned": result.pinned,
+        "anchored": result.anchored,
+        "trailing": result.trailing,
+    }
+    return json.dumps(record).replace("\x7f", "\\u007f")

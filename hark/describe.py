@@ -1,0 +1,203 @@
+"""Events in words: one line for a list, every field for a closer look, and JSON for programs.
+
+What always holds: everything recorded passes through `hark.visible` (text) or ASCII-only JSON, so nothing
+that an agent or a server sent can act on the reader's terminal; what hark decided stands before what was
+recorded, so no recorded text can push it away or imitate it. No IO here.
+
+JSON: one object with `seq`, `time_ns`, `kind`, `name`, `exchange` (if the kind has one) and `fields`, by
+the field's name. Bytes are `{"hex": "..."}` if they are a hash or not UTF-8, else `{"text": "..."}`. An
+unknown kind has its payload as the one field.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from hark.bundle import events as ev
+from hark.bundle.bounds import RunEnd, RunStart, Seal, kind_name
+from hark.bundle.outcome import EXIT
+from hark.visible import visible, visible_bytes
+
+PREVIEW: Final = 400  # bytes of a body that one line may need; no line is that wide
+
+
+def line(event: ev.Event | ev.Unknown) -> str:
+    """What happened, in one line, safe to print."""
+    if isinstance(event, ev.Unknown):
+        return f"{_count(len(event.payload), 'byte')} of a kind that this hark does not know"
+    return visible(_LINES[type(event)](event))
+
+
+def exchange_of(event: ev.Event | ev.Unknown) -> int | None:
+    """The number of the exchange that the event belongs to, if its kind has one."""
+    number = getattr(event, "exchange", None)
+    return number if isinstance(number, int) else None
+
+
+def seconds(time_ns: int) -> str:
+    """Time since the run began, to the millisecond, without going through a float."""
+    return f"{time_ns // 1_000_000_000}.{time_ns // 1_000_000 % 1000:03d}"
+
+
+def detail(event: ev.Event | ev.Unknown) -> list[str]:
+    """Every field, a name and its value, over as many lines as the value has; safe to print."""
+    fields = _fields(event)
+    width = max(map(len, fields), default=0)
+    lines = []
+    for name, value in fields.items():
+        for number, text in enumerate(_value_lines(name, value)):
+            lines.append(f"  {name if number == 0 else '':<{width}}  {text}".rstrip())
+    return lines
+
+
+def to_json(
+    seq: int, time_ns: int, kind: int, event: ev.Event | ev.Unknown | None, extra: Mapping[str, object]
+) -> str:
+    """The event as one line of JSON, ASCII only and without control characters; None has no fields."""
+    import json
+
+    record: dict[str, object] = {
+        "seq": seq,
+        "time_ns": time_ns,
+        "kind": kind,
+        "name": kind_name(kind),
+        **extra,
+    }
+    if event is not None and exchange_of(event) is not None:
+        record["exchange"] = exchange_of(event)
+    record["fields"] = None if event is None else {k: _json(k, v) for k, v in _fields(event).items()}
+    record |= extra
+    return json.dumps(record).replace("\x7f", "\\u007f")  # the one control character that json lets through
+
+
+def _fields(event: ev.Event | ev.Unknown) -> dict[str, Any]:
+    if isinstance(event, ev.Unknown):
+        return {"payload": event.payload}
+    return event._asdict()
+
+
+def _is_digest(name: str) -> bool:
+    return name == "hash" or name.endswith(("_hash", "_key"))
+
+
+def _json(name: str, value: object) -> object:
+    match value:
+        case bytes():
+            return _json_bytes(name, value)
+        case Mapping():
+            return {str(key): _json(name, item) for key, item in value.items()}
+        case tuple():
+            return [_json(name, item) for item in value]
+        case _:
+            return value
+
+
+def _json_bytes(name: str, value: bytes) -> dict[str, str]:
+    if not _is_digest(name) and name != "entries":  # a manifest's entries are hashes
+        try:
+            return {"text": value.decode()}
+        except UnicodeDecodeError:
+            pass
+    return {"hex": value.hex()}
+
+
+def _value_lines(name: str, value: object) -> list[str]:
+    match value:
+        case bytes():
+            return [value.hex()] if _is_digest(name) or name == "entries" else _text_lines(value)
+        case Mapping():
+            return [f"{visible(str(key))}: {_inline(name, item)}" for key, item in value.items()] or [""]
+        case tuple():
+            return [_inline(name, item) for item in value] or [""]
+        case _:
+            return [visible(str(value))]
+
+
+def _inline(name: str, value: object) -> str:
+    if isinstance(value, tuple):  # one raw header
+        return ": ".join(_inline(name, part) for part in value)
+    return " ".join(_value_lines(name, value))
+
+
+def _text_lines(data: bytes) -> list[str]:
+    """A body by its own lines, each of them safe; bytes outside UTF-8 stand as escapes."""
+    return [visible_bytes(part) for part in data.split(b"\n")]
+
+
+def _body(data: bytes) -> str:
+    """A body in a line: its size, then its beginning."""
+    if not data:
+        return "empty"
+    shown = data[:PREVIEW].decode("utf-8", "surrogateescape")  # what is no text, `visible` shows as bytes
+    return f"{_count(len(data), 'byte')}: {shown}{'…' if len(data) > PREVIEW else ''}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _allowed(allowed: bool, rest: str, why: str) -> str:  # noqa: FBT001 (a field of the format)
+    return f"{'allowed' if allowed else 'DENIED'} {rest}" + (f" ({why})" if why else "")
+
+
+def _request(e: ev.LlmRequest) -> str:
+    streaming = ", body follows" if not e.request_key and not e.body else ""
+    return f"{e.method} {e.host}{e.path}, {_body(e.body)}{streaming}"
+
+
+def _end(e: ev.LlmResponseEnd) -> str:
+    return f"{e.status} in {_count(e.chunk_count, 'chunk')}" + (f", broken off: {e.error}" if e.error else "")
+
+
+def _side(from_agent: bool) -> str:  # noqa: FBT001 (a field of the format)
+    return "agent >" if from_agent else "server >"
+
+
+def _names(headers: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in headers.items())
+
+
+def _input(e: ev.Input) -> str:
+    return f"{e.source}, {_body(e.data)}{', then end of file' if e.end else ''}"
+
+
+def _boundary(e: ev.Boundary) -> str:
+    grants, withheld = _count(len(e.grants), "grant"), _count(len(e.withheld), "path")
+    return f"uid {e.uid}, Landlock ABI {e.landlock_abi}, {grants}, {withheld} kept back"
+
+
+_LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
+    RunStart: lambda e: f"{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id})",
+    ev.PolicyLoaded: lambda e: f"{e.source}: allow {', '.join(e.allow_hosts) or 'nothing'}",
+    ev.EnvSnapshot: lambda e: f"{_count(len(e.vars), 'variable')}: {' '.join(e.vars)}",
+    ev.FsManifest: lambda e: f"{_count(len(e.entries), 'file')} below {e.root}",
+    ev.LlmRequest: _request,
+    ev.LlmResponseChunk: lambda e: f"chunk {e.seq}, {_body(e.data)}",
+    ev.LlmResponseEnd: _end,
+    ev.ToolCallRequest: lambda e: f"{e.server} {e.tool}, {_body(e.arguments)}",
+    ev.ToolCallResult: lambda e: f"{'ERROR ' if e.is_error else ''}{e.server} {e.tool}, {_body(e.result)}",
+    ev.EgressAttempt: lambda e: (
+        f"{e.protocol} to {e.host} port {e.port}" + (f", SNI {e.sni}" if e.sni else "")
+    ),
+    ev.EgressDecision: lambda e: _allowed(e.allowed, e.host, e.rule if e.allowed else e.reason),
+    ev.SecretInjected: lambda e: f"{e.ref} for {e.host} in place of {e.placeholder}",
+    ev.ClockRead: lambda e: f"{e.source} read {e.value}",
+    ev.RandomRead: lambda e: f"{e.source} drew {_count(len(e.data), 'byte')}",
+    ev.Checkpoint: lambda e: f"{e.label} {e.state_hash.hex()}",
+    RunEnd: lambda e: (
+        f"exit code {e.exit_code}" if e.reason == EXIT else f"{e.reason} (exit code {e.exit_code})"
+    ),
+    ev.DnsQuery: lambda e: f"{e.type or e.raw_type} {e.name}",
+    ev.DnsDecision: lambda e: _allowed(
+        e.allowed, f"{e.name} {e.answer}".rstrip(), e.rule if e.allowed else e.reason
+    ),
+    Seal: lambda e: f"over {_count(sum(e.counts.values()), 'event')}, outcome {e.outcome}",
+    ev.WebSocketMessage: lambda e: f"{_side(e.from_agent)} {e.type} {e.seq}, {_body(e.data)}",
+    ev.TunnelData: lambda e: f"{_side(e.from_agent)} {e.seq}, {_body(e.data) if e.data else 'end'}",
+    ev.RequestChunk: lambda e: f"chunk {e.seq}{', last' if e.last else ''}, {_body(e.data)}",
+    ev.Trailers: lambda e: f"{_side(e.from_agent)} {_names(e.headers)}",
+    ev.Input: _input,
+    ev.Snapshot: lambda e: f"{e.name} part {e.seq}{', last' if e.last else ''}, {len(e.data)} bytes",
+    ev.ShimReport: lambda e: f"not recorded: {e.what} of {e.source} ({e.why})",
+    ev.FileResult: lambda e: f"{e.path} {f'mode {e.mode:04o}' if e.hash else 'is gone'}",
+    ev.Boundary: _boundary,
+}

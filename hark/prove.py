@@ -1,0 +1,142 @@
+"""Proof files as people use them: the proof, and what the event says, so that one file can be read alone.
+
+What always holds: the first keys of the file are those of `hark.bundle.proof`; behind them stand `kind` and
+`payload` (hex; null if it was taken out or is over `MAX_INLINE` bytes). A payload, from the file or from
+outside, is believed only if its leaf hash is the proved one. Where a checked proof's root came from is
+always said, since a proof that brings its own root along proves nothing about any run. Making and checking
+the proof itself is `hark.verify.prove`'s.
+"""
+
+import json
+from typing import Any, Final, NamedTuple
+
+from hark.bundle import proof as proofs
+from hark.bundle.bounds import kind_name
+from hark.bundle.frame import Frame
+from hark.bundle.hashing import leaf_hash
+from hark.bundle.proof import ProofFile
+from hark.bundle.walk import BundleFile
+from hark.errors import BundleError, TruncatedError
+from hark.verify import prove as core
+from hark.verify.result import TRUNCATED
+
+MAX_INLINE: Final = 1 << 20  # bytes of payload that a proof file carries; more would bury the proof
+MAX_FILE: Final = 4 << 20  # twice MAX_INLINE in hex, and a proof beside it
+KINDS: Final = 256
+
+FROM_OUTSIDE: Final = "outside"
+FROM_PINNED_KEY: Final = "pinned key"
+FROM_UNKNOWN_KEY: Final = "unknown key"
+FROM_FILE: Final = "file"
+
+
+class Made(NamedTuple):
+    """A proof file's text, and the key that signed its root (empty if the bundle is unsigned)."""
+
+    text: str
+    signed_by: bytes
+
+
+class Checked(NamedTuple):
+    """A proof that holds. `source` says where its root came from, one of the four words above."""
+
+    file: ProofFile
+    kind: int | None
+    payload: bytes | None
+    """The event's own bytes, if they were there to be compared with the leaf."""
+    source: str
+    signed_by: bytes
+
+
+def make(path: str, seq: int) -> Made:
+    """Prove event `seq` of the bundle at `path`, after verifying all of it."""
+    proven = core.prove(path, seq)
+    if proven.result.verdict == TRUNCATED:
+        raise TruncatedError(
+            f"{path} has no footer: its writer was killed, so there is no root to prove under"
+        )
+    frame = _frame(path, seq)
+    payload = None if seq in proven.result.redacted else frame.payload
+    if payload is not None and leaf_hash(seq, frame.kind, payload) != proven.file.leaf_hash:
+        raise BundleError(f"{path} has changed while the proof was made")
+    record = json.loads(proofs.to_json(proven.file))
+    record["kind"] = frame.kind
+    record["payload"] = None if payload is None or len(payload) > MAX_INLINE else payload.hex()
+    return Made(json.dumps(record, indent=2, ensure_ascii=False), proven.result.public_key)
+
+
+def check(
+    data: bytes, *, root: bytes | None = None, keys: tuple[bytes, ...] = (), payload: bytes | None = None
+) -> Checked:
+    """Check a proof file. Raises BundleError unless everything that was asked for holds."""
+    raw = _object(data)
+    kind, inline = _kind(raw.pop("kind", None)), _inline(raw.pop("payload", None))
+    file = proofs.from_json(json.dumps(raw))
+    checked = core.check(file, root=root, keys=keys, payload=payload if kind is None else None)
+    if kind is None:
+        kind = checked.kind
+    for given in (inline, payload):
+        if given is not None:
+            _compare(file, kind, given)
+    if checked.root_from_outside:
+        source = FROM_OUTSIDE
+    else:
+        source = FROM_PINNED_KEY if keys else FROM_UNKNOWN_KEY if checked.signed_by else FROM_FILE
+    return Checked(file, kind, inline if payload is None else payload, source, checked.signed_by)
+
+
+def _frame(path: str, seq: int) -> Frame:
+    """The frame at a place, found by the heads of those before it."""
+    before = 0
+    with BundleFile(path) as file:
+        for chunk in file.walk():
+            if seq < before + len(chunk.starts):
+                return file.frame_at(chunk.at + chunk.starts[seq - before])
+            before += len(chunk.starts)
+    raise BundleError(f"{path} has changed while the proof was made")
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    if len(data) > MAX_FILE:
+        raise BundleError(f"not a proof: more than {MAX_FILE} bytes")
+    try:
+        raw = json.loads(data, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise BundleError("not a proof: it is not JSON") from None
+    if not isinstance(raw, dict):
+        raise BundleError("not a proof: it is not a JSON object")
+    return raw
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise BundleError("not a proof: a key stands in it twice")
+    return found
+
+
+def _kind(value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < KINDS:
+        raise BundleError(f"not a proof: kind is not a number below {KINDS}")
+    return value
+
+
+def _inline(value: object) -> bytes | None:
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            return bytes.fromhex(value)
+    except ValueError:
+        pass
+    raise BundleError("not a proof: payload is not hexadecimal")
+
+
+def _compare(file: ProofFile, kind: int | None, payload: bytes) -> None:
+    """Refuse a payload that is not the proved event's."""
+    if kind is None:
+        raise BundleError("the proof holds a payload and not the event's kind, so the two cannot be compared")
+    if leaf_hash(file.proof.seq, kind, payload) != file.leaf_hash:
+        raise BundleError(f"the payload is not that of event {file.proof.seq} ({kind_name(kind)})")

@@ -1,0 +1,51 @@
+"""Files that the user named: what cannot be opened, what is too long, and what may not be overwritten."""
+
+import os
+
+import pytest
+
+from hark.cli import bundles
+from hark.errors import BundleError, UsageError
+from tests.hark.cli import sample
+
+
+def test_a_file_is_opened_and_what_cannot_be_is_an_error_with_its_name(tmp_path):
+    path = str(sample.write(tmp_path / "a.hark"))
+    with bundles.opened(path) as file:
+        assert file.header.run_id == sample.RUN_ID
+    for bad in (str(tmp_path / "no"), str(tmp_path)):
+        with pytest.raises(OSError, match=bad) as caught:
+            bundles.opened(bad)
+        assert caught.value.filename == bad
+    (tmp_path / "x").write_bytes(b"x")
+    with pytest.raises(BundleError):
+        bundles.opened(str(tmp_path / "x"))
+
+
+def test_a_pipe_in_the_place_of_a_bundle_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "p")
+    assert bundles.checked(str(tmp_path / "p")) == str(tmp_path / "p")
+
+
+def test_a_file_longer_than_its_ceiling_is_refused(tmp_path):
+    (tmp_path / "x").write_bytes(b"12345")
+    assert bundles.read(str(tmp_path / "x"), 5, "proof") == b"12345"
+    with pytest.raises(UsageError, match="larger than 4 bytes: it is no proof"):
+        bundles.read(str(tmp_path / "x"), 4, "proof")
+
+
+def test_a_new_file_is_written_whole_and_never_over_another(tmp_path):
+    path = str(tmp_path / "x")
+    bundles.write_new(path, b"new")
+    for refuse in (lambda: bundles.write_new(path, b"other"), lambda: bundles.refuse_existing(path)):
+        with pytest.raises(FileExistsError):
+            refuse()
+    assert (tmp_path / "x").read_bytes() == b"new"
+    os.symlink("nowhere", tmp_path / "link")
+    with pytest.raises(FileExistsError):
+        bundles.refuse_existing(str(tmp_path / "link"))
+
+
+def test_pins_are_read_in_order_and_none_is_none():
+    assert bundles.pinned(()) == ()
+    assert bundles.pinned(["00" * 32, "11" * 32]) == (b"\0" * 32, b"\x11" * 32)

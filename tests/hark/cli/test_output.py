@@ -1,0 +1,54 @@
+"""Columns, colour and sizes."""
+
+import io
+
+import pytest
+
+from hark.cli import output
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("", 3, ""), ("äöü", 3, "äöü"), ("äöüß", 3, "äö…"),
+        ("日本語", 6, "日本語"), ("日本語", 5, "日本…"), ("日本語", 4, "日…"),
+        ("e\u0301e\u0301e", 3, "e\u0301e\u0301e"),
+    ],
+)  # fmt: skip
+def test_text_is_cut_to_columns_as_a_terminal_counts_them(text, columns, shown):
+    assert output.cut(text, columns) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (999_499, "999.5 kB"), (999_999, "1.0 MB"),
+     (52_000_000, "52.0 MB"), (10**16, "10000.0 TB")],
+)  # fmt: skip
+def test_a_size_is_short(count, shown):
+    assert output.size(count) == shown
+
+
+def test_colour_is_for_terminals_that_did_not_ask_for_none(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    terminal, pipe = io.StringIO(), io.StringIO()
+    terminal.isatty = lambda: True
+    assert output.coloured(terminal)
+    assert not output.coloured(pipe)
+    monkeypatch.setenv("NO_COLOR", "")
+    assert output.coloured(terminal)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not output.coloured(terminal)
+    assert output.paint("x", output.RED, on=False) == "x"
+    assert output.paint("x", output.RED, on=True) == "\x1b[31mx\x1b[0m"
+
+
+def test_the_width_is_the_terminals_or_a_default(monkeypatch):
+    for given, width in (("72", 72), ("1", output.MIN_WIDTH), ("wide", output.DEFAULT_WIDTH)):
+        monkeypatch.setenv("COLUMNS", given)
+        assert output.width(io.StringIO()) == width
+
+
+def test_a_remark_goes_to_standard_error(capsys):
+    output.error_line("so it is")
+    assert capsys.readouterr() == ("", "hark: so it is\n")

@@ -1,0 +1,64 @@
+"""What `hark verify` and `hark version` must not import: start-up time is a promise."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.hark.cli import sample
+
+COSTLY = {
+    "mitmproxy",
+    "pyroute2",
+    "asyncio",
+    "sigstore",
+    "dataclasses",
+    "inspect",
+    "argparse",
+    "re",
+    "pathlib",
+}
+PROBE = """
+import os, sys
+from hark.cli.main import entry
+stdout = os.dup(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+code = entry(sys.argv[1:])
+os.write(stdout, " ".join([str(code), *sys.modules]).encode())
+"""
+
+
+def imported(*words):
+    """Exit code and every module that a command line has loaded."""
+    out = subprocess.run(
+        [sys.executable, "-c", PROBE, *map(str, words)], capture_output=True, check=True
+    ).stdout
+    code, *modules = out.decode().split()
+    return int(code), set(modules)
+
+
+def test_verify_of_a_signed_bundle_imports_nothing_costly(tmp_path):
+    code, modules = imported("verify", sample.write(tmp_path / "a.hark"))
+    assert code == 0
+    assert "blake3" in modules
+    assert modules & COSTLY == set()
+
+
+def test_version_imports_nothing_costly_and_no_hash_either():
+    code, modules = imported("version")
+    assert code == 0
+    assert modules & (COSTLY | {"blake3", "cbor2", "cryptography", "json"}) == set()
+
+
+@pytest.mark.parametrize("name", ["dataclasses", "asyncio"])
+def test_the_probe_sees_a_costly_import(name, tmp_path):
+    probe = PROBE.replace("import os", f"import {name}, os")
+    words = [sys.executable, "-c", probe, "version"]
+    assert name in subprocess.run(words, capture_output=True, check=True).stdout.decode().split()
+
+
+def test_one_command_does_not_import_another():
+    _, modules = imported("version")
+    assert {name for name in modules if name.startswith("hark.cli.")} == {
+        "hark.cli.main", "hark.cli.spec", "hark.cli.version"
+    }  # fmt: skip

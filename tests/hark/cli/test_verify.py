@@ -1,0 +1,103 @@
+"""The verdict as the user reads it: one line, the findings, the limits, and the exit code."""
+
+import json
+
+from hark import keys
+from tests.hark.cli import sample
+from tests.hark.cli.program import hark
+
+PUBLIC = sample.KEY.public_key.hex()
+
+
+def test_a_whole_bundle_is_verified_and_the_verdict_says_what_it_does_not_say(tmp_path):
+    code, out, err = hark("verify", sample.write(tmp_path / "a.hark"))
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert lines[0].startswith(
+        "VERIFIED: the run ended with exit code 3, 13 events, signed by a key that nobody"
+    )
+    assert sum(line.startswith("VERIFIED") for line in lines) == 1
+    assert f"The key is called {keys.name(sample.KEY.public_key)}." in lines
+    assert "What this does not say:" in lines
+    assert "Nobody vouches for the key" in out
+
+
+def test_a_pinned_key_by_digits_or_by_file_is_said_to_be_expected(tmp_path):
+    path = sample.write(tmp_path / "a.hark")
+    keys.create_public(str(tmp_path / "k.pub"), sample.KEY.public_key)
+    for pin in (PUBLIC, tmp_path / "k.pub"):
+        code, out, _ = hark("verify", path, "-key", pin)
+        assert code == 0
+        assert f"signed by the expected key {PUBLIC}" in out
+        assert "Nobody vouches" not in out
+
+
+def test_one_of_several_pins_is_enough_and_a_wrong_one_rejects(tmp_path):
+    path, other = sample.write(tmp_path / "a.hark"), keys.generate().public_key.hex()
+    assert hark("verify", "-key", other, "-key", PUBLIC, path).code == 0
+    code, out, _ = hark("verify", "-key", other, path)
+    assert code == 1
+    assert out.startswith("REJECTED: ")
+
+
+def test_a_pin_that_cannot_be_read_is_a_usage_error_and_no_verdict(tmp_path):
+    path = sample.write(tmp_path / "a.hark")
+    (tmp_path / "junk").write_text("junk")
+    for pin in ("zz", tmp_path / "junk"):
+        code, out, err = hark("verify", "-key", pin, path)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"hark: -key {pin}")
+
+
+def test_an_edited_bundle_is_broken_and_names_the_event(tmp_path):
+    path = sample.write(tmp_path / "a.hark")
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"192.0.2.7", b"192.0.2.8", 1))
+    code, out, _ = hark("verify", path)
+    assert code == 1
+    assert out.startswith("BROKEN: event 5 (EgressAttempt, at byte ")
+
+
+def test_a_killed_run_is_truncated_and_exits_with_3(tmp_path):
+    sample.opened(tmp_path / "k.hark").close()
+    code, out, _ = hark("verify", tmp_path / "k.hark")
+    assert code == 3
+    assert out.startswith("TRUNCATED: ")
+
+
+def test_a_file_that_is_no_bundle_gets_a_verdict_and_one_that_is_missing_does_not(tmp_path):
+    (tmp_path / "x").write_bytes(b"something else")
+    assert hark("verify", tmp_path / "x") == (
+        1, f"BROKEN: {tmp_path}/x is not a bundle: it does not begin with HARK\n", ""
+    )  # fmt: skip
+    (tmp_path / "x").write_bytes(b"HARK\x01")
+    code, out, _ = hark("verify", tmp_path / "x")
+    assert (code, out.split(":")[0]) == (3, "TRUNCATED")
+    assert hark("verify", tmp_path / "no") == (
+        2, "", f"hark: cannot use {tmp_path}/no: no such file or directory\n"
+    )  # fmt: skip
+    assert hark("verify", tmp_path) == (2, "", f"hark: cannot use {tmp_path}: is a directory\n")
+
+
+def test_json_holds_the_same_verdict(tmp_path):
+    path = sample.write(tmp_path / "a.hark")
+    code, out, _ = hark("verify", "--json", path)
+    record = json.loads(out)
+    assert (code, record["verdict"], record["exit_code"]) == (0, "VERIFIED", 0)
+    assert record["line"] == hark("verify", path).out.splitlines()[0]
+    assert (record["run"], record["events"], record["public_key"]) == (sample.RUN_ID, 13, PUBLIC)
+    path.write_bytes(path.read_bytes()[:-1] + b"\xff\xff")
+    code, out, _ = hark("verify", "--json", path)
+    record = json.loads(out)
+    assert (code, record["verdict"]) == (1, "BROKEN")
+    assert record["findings"][0]["verdict"] == "BROKEN"
+    (tmp_path / "x").write_bytes(b"no")
+    assert json.loads(hark("verify", "--json", tmp_path / "x").out)["verdict"] == "BROKEN"
+
+
+def test_hostile_text_in_a_bundle_does_not_reach_the_terminal(tmp_path):
+    path = sample.write(tmp_path / "a.hark", run_id=sample.HOSTILE)
+    for words in (["verify", path], ["verify", "--json", path]):
+        out = hark(*words).out.replace("\n", "")
+        assert out.isprintable()
+        assert "owned" in out

@@ -1,0 +1,87 @@
+"""Events in words and as JSON: every kind has a line, and no recorded text gets through unescaped."""
+
+import json
+
+import pytest
+
+from hark import describe
+from hark.bundle import events as ev
+from hark.bundle.bounds import Seal
+from tests.hark.cli.sample import HOSTILE
+
+
+def hostile(kind):
+    """An event of `kind` whose every text and byte field holds something hostile."""
+    values = []
+    for name, default in zip(kind.event._fields, kind.event(), strict=True):
+        match default:
+            case bool() | int():
+                values.append(default)
+            case str():
+                values.append(HOSTILE)
+            case bytes():
+                values.append(HOSTILE.encode() + b"\xff\x9b")
+            case tuple():
+                pair = (HOSTILE.encode(), b"\x9b")
+                values.append((pair,) if name == "raw_headers" else (HOSTILE,))
+            case _:
+                values.append({HOSTILE: HOSTILE})
+    return kind.event(*values)
+
+
+@pytest.mark.parametrize("kind", ev.KINDS, ids=lambda kind: kind.name)
+def test_every_kind_has_a_line_a_detail_and_json_that_are_safe_to_print(kind):
+    event = hostile(kind)
+    if isinstance(event, Seal):
+        event = Seal(b"\xff" * 32, {1: 2}, HOSTILE, 3)
+    shown = [describe.line(event), *describe.detail(event)]
+    shown.append(describe.to_json(0, 0, kind.number, event, {}))
+    for text in shown:
+        assert text.isprintable()
+        assert not set(text) & set("\x1b\u202e\x9b")
+
+
+@pytest.mark.parametrize("kind", ev.KINDS, ids=lambda kind: kind.name)
+def test_an_event_with_nothing_in_it_can_be_shown(kind):
+    event = kind.event()
+    assert describe.line(event) or kind.name in {"PolicyLoaded", "DnsQuery"}
+    assert len(describe.detail(event)) >= len(event._fields)
+    fields = json.loads(describe.to_json(0, 0, kind.number, event, {}))["fields"]
+    assert list(fields) == list(event._fields)
+
+
+def test_a_verdict_stands_before_what_was_recorded():
+    denied = ev.EgressDecision("allowed api.example", reason="allowed (allow_hosts: x)")
+    assert describe.line(denied).startswith("DENIED ")
+    assert (
+        describe.line(ev.DnsDecision("x", allowed=True, rule="allow_hosts: x"))
+        == "allowed x (allow_hosts: x)"
+    )
+
+
+def test_a_long_body_is_cut_and_its_size_said():
+    line = describe.line(ev.LlmResponseChunk(3, b"x" * 1_000_000))
+    assert line.startswith("chunk 3, 1000000 bytes: xxx")
+    assert line.endswith("x…")
+    assert len(line) < 500
+
+
+def test_an_unknown_kind_is_called_one():
+    assert describe.line(ev.Unknown(200, b"\xa0")) == "1 byte of a kind that this hark does not know"
+
+
+def test_times_are_exact_to_the_millisecond():
+    assert describe.seconds(0) == "0.000"
+    assert describe.seconds(1_999_999) == "0.001"
+    assert describe.seconds((1 << 63) + 999) == "9223372036.854"
+
+
+def test_json_escapes_even_the_control_character_that_json_lets_through():
+    text = describe.to_json(0, 0, 15, ev.Checkpoint("a\x7fb"), {"leaf_hash": "00"})
+    assert "\x7f" not in text
+    assert json.loads(text)["fields"]["label"] == "a\x7fb"
+
+
+def test_an_event_without_payload_has_no_fields_in_json():
+    record = json.loads(describe.to_json(7, 1, 5, None, {}))
+    assert (record["seq"], record["name"], record["fields"]) == (7, "LlmRequest", None)
