@@ -18,7 +18,9 @@ from launcher import kernel
 from launcher.view import Kind, View
 
 _CREATE_RULESET: Final = 444
+_ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
+_PATH_BENEATH: Final = 1
 SCOPES_ABI: Final = 6  # Linux 6.12
 _SCOPE_ABSTRACT_SOCKETS: Final = 1
 _SCOPE_SIGNALS: Final = 2
@@ -92,8 +94,13 @@ def restrict(view: View, shown: list[str]) -> None:
 
 
 def _restrict_scopes() -> None:
-    attributes = struct.pack("QQQ", 0, 0, _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS)
-    buffer = ctypes.create_string_buffer(attributes, len(attributes))
-    ruleset = kernel.syscall(_CREATE_RULESET, "landlock_create_ruleset", buffer, len(attributes), 0)
+    # A ruleset that does not mention moves between folders forbids them, so this one allows them
+    # everywhere and leaves the decision to the file rules.
+    attributes = struct.pack("QQQ", FSAccess.REFER, 0, _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS)
+    ruleset = kernel.syscall(_CREATE_RULESET, "landlock_create_ruleset", attributes, len(attributes), 0)
+    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    rule = struct.pack("=Qi", FSAccess.REFER, root)
+    kernel.syscall(_ADD_RULE, "landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
     kernel.syscall(_RESTRICT_SELF, "landlock_restrict_self", ruleset, 0)
+    os.close(root)
     os.close(ruleset)

@@ -1,9 +1,9 @@
 """Netlink: pyroute2's message codecs over a plain socket, all messages of one step in one send.
 
-The codecs are all that is used of pyroute2: its sockets start an event loop each and its package
-`__init__` imports every protocol it knows, which together cost more than everything else the launcher does.
-So this module is imported in the launcher's own child only, where it puts a bare `pyroute2` package in
-place first. Every message is acknowledged or OSError says which one was not.
+The codecs are all that is used of pyroute2. Its package `__init__` imports every protocol it knows, and its
+sockets bring an event loop with TLS and processes: together they cost several times what the launcher does.
+So this module is imported in the launcher's own child only, and puts empty stand-ins for those two in place
+first. Every message is acknowledged or OSError says which one was not.
 """
 
 import importlib.util
@@ -11,19 +11,25 @@ import os
 import socket
 import struct
 import sys
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 
-def _bare_package(name: str) -> None:
-    """Make the submodules of package `name` importable without running its `__init__`."""
-    if name in sys.modules:
+def _stand_in(package: str, sockets: str) -> None:
+    """Make submodules of `package` importable without its `__init__` and without the module `sockets`."""
+    if package in sys.modules:
         return
-    spec = importlib.util.find_spec(name)
-    if spec is not None:
-        sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec = importlib.util.find_spec(package)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    sys.modules[package] = importlib.util.module_from_spec(spec)
+    empty = ModuleType(sockets)
+    # Bases of socket classes that are defined beside the codecs and that nobody here instantiates.
+    vars(empty).update(AsyncNetlinkSocket=object, NetlinkSocket=object)
+    sys.modules[sockets] = empty
 
 
-_bare_package("pyroute2")  # hence the imports below it
+_stand_in("pyroute2", "pyroute2.netlink.nlsocket")  # hence the imports below it
 
 from pyroute2.netlink.nfnetlink import nfgen_msg  # type: ignore[import-untyped]  # noqa: E402
 from pyroute2.netlink.nfnetlink.nftsocket import (  # type: ignore[import-untyped]  # noqa: E402

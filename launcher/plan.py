@@ -70,7 +70,8 @@ class Sockets:
     reply to the sender is rewritten by the kernel to come from that address. `packets` is an AF_PACKET socket
     on the gateway's end of the veth pair: it sees the first 256 bytes of every frame from the agent but TCP
     (which the listeners see), those that nftables rejects included. Multicast listener reports (ICMPv6 type
-    143) are the agent's kernel talking, not the agent.
+    143) are the agent's kernel talking, not the agent. When the agent's namespace ends, a read of it may
+    raise ENETDOWN once.
     """
 
     tcp4: socket

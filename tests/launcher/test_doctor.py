@@ -57,9 +57,10 @@ def test_a_probe_that_could_not_run_is_unknown_and_not_ok(
 @pytest.mark.attack
 def test_user_namespaces_that_are_used_up_are_found_missing() -> None:
     def work() -> list[Finding]:
+        uid = os.geteuid()
         os.unshare(os.CLONE_NEWUSER)
         with open("/proc/self/uid_map", "wb") as file:
-            file.write(b"%d %d 1" % (os.geteuid(), os.geteuid()))
+            file.write(b"%d %d 1" % (uid, uid))
         with open("/proc/sys/user/max_user_namespaces", "wb") as file:
             file.write(b"0")
         return list(check())
