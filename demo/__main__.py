@@ -18,6 +18,7 @@ from typing import Any
 from demo import stubs
 
 HERE = Path(__file__).parent
+KEY = "../config/hark/signing.key"
 HARK = (sys.executable, "-m", "hark.cli.main")
 
 
@@ -73,8 +74,8 @@ def story(folder: Path, project: Path) -> None:
     if keys != [real_key] or real_key.encode() in bundle:
         sys.exit("demo: the key went where it should not, or did not go where it should")
 
-    print("\nAnyone can check the record:")
-    show("verify", "../run.hark")
+    print("\nAnyone who has the signer's key can check the record:")
+    show("verify", "-key", KEY, "../run.hark")
 
     denial = next(
         event["seq"]
@@ -83,7 +84,7 @@ def story(folder: Path, project: Path) -> None:
     )
     print("\nand one denial can be proved alone, without showing the rest:")
     show("prove", "-seq", str(denial), "-out", "../denial.json", "../run.hark")
-    show("prove", "-check", "../denial.json")
+    show("prove", "-check", "../denial.json", "-key", KEY)
     server.shutdown()
 
 

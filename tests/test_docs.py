@@ -90,7 +90,7 @@ def test_what_a_document_links_to_and_names_exists(document: Path) -> None:
 def run_block(block: Block, folder: Path) -> None:
     """Run a block's commands in `folder`, with a home of its own, and compare each one's output."""
     env = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
-    env |= {"HOME": str(folder), "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
+    env |= {"HOME": f"{folder}-home", "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
     for example in shown(block.text):
         command = example.command
         if command == DEMO:
