@@ -6,7 +6,7 @@ Imported only when help is asked for.
 from collections.abc import Iterable
 
 from hark.cli.output import wrapped
-from hark.cli.spec import Option, Spec, usage
+from hark.cli.spec import Option, Spec, usage_parts
 
 
 def overview(specs: Iterable[Spec]) -> str:
@@ -22,7 +22,7 @@ def overview(specs: Iterable[Spec]) -> str:
 
 def command(spec: Spec) -> str:
     """What `hark help CMD` and `hark CMD -help` print."""
-    text = "usage: " + wrapped(usage(spec).split(" "), "       ", first=7) + "\n\n"
+    text = "usage: " + wrapped(usage_parts(spec), "       ", first=7) + "\n\n"
     text += f"{spec.summary[0].upper()}{spec.summary[1:]}.\n"
     if spec.about:
         for paragraph in spec.about.split("\n\n"):

@@ -200,6 +200,11 @@ class _Reader:
 
 def usage(spec: Spec) -> str:
     """The command's usage line."""
+    return " ".join(usage_parts(spec))
+
+
+def usage_parts(spec: Spec) -> list[str]:
+    """The usage line in pieces that a line break must not tear."""
     parts = ["hark", spec.name]
     for option in spec.options:
         shown = f"-{option.name} {option.value}".rstrip()
@@ -207,7 +212,7 @@ def usage(spec: Spec) -> str:
     parts += [f"[{place.name}]" if place.optional else place.name for place in spec.positionals]
     if spec.command:
         parts += ["[--]", "COMMAND..."]
-    return " ".join(parts)
+    return parts
 
 
 def unknown(sentence: str, name: str, known: Mapping[str, object] | Sequence[str], *, dash: str = "") -> str:

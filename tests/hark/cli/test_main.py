@@ -107,3 +107,11 @@ def test_a_file_name_outside_utf_8_is_escaped_and_not_a_crash():
     code, _, err = hark("keygen", "-out", "/nonexistent/\udcff")
     assert code == 2
     assert err == "hark: cannot use /nonexistent/\\xff: no such file or directory\n"
+
+
+@pytest.mark.parametrize("words", [[], ["-bogus", "true"], ["-policy"], ["-o", "a", "-o", "b", "true"]])
+def test_a_command_line_of_run_that_makes_no_sense_is_125_and_not_the_agents_code(words):
+    code, out, err = hark("run", *words)
+    assert (code, out) == (125, "")
+    assert err.startswith("hark: ")
+    assert err.count("\n") == 1
