@@ -79,7 +79,8 @@ class Result(NamedTuple):
         parts = [self.findings[0].sentence()] if self.findings else [describe(self.run_end)]
         if self.verdict == TRUNCATED and self.run_end is not None:
             parts.append(describe(self.run_end))
-        parts.append("1 event" if self.events == 1 else f"{self.events} events")
+        count = "1 event" if self.events == 1 else f"{self.events} events"
+        parts.append(f"what is there verifies: {count}" if self.verdict == TRUNCATED else count)
         if self.redacted:
             parts.append(f"REDACTED {len(self.redacted)}")
         if self.verdict == VERIFIED:

@@ -149,8 +149,8 @@ def _ending(file: BundleFile, facts: Facts) -> Ending:
 
 
 def _truncated(torn: int) -> Finding:
-    words = "the writer was stopped before it sealed the file, what is there verifies"
-    return Finding(TRUNCATED, 3, f"{words} but for {torn} bytes of a torn end" if torn else words)
+    words = "the writer was stopped before it sealed the file"
+    return Finding(TRUNCATED, 3, f"{words}, the last {torn} bytes are a torn event" if torn else words)
 
 
 def _frames(file: BundleFile, facts: Facts, ending: Ending) -> list[Finding]:

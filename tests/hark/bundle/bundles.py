@@ -1,4 +1,4 @@
-"""Bundles to try readers on: a small one with every kind of bound, written by the real writer, and its parts."""
+"""Bundles to try readers on: a small one that the real writer made, and parts to build others of."""
 
 import json
 import pathlib

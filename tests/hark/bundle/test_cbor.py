@@ -1,6 +1,6 @@
 import cbor2
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hark.bundle import cbor
@@ -18,14 +18,17 @@ VALUES = st.recursive(
 )
 
 
+def depth(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max((1 + depth(item) for item in inner), default=0)
+
+
 @given(VALUES)
 def test_what_is_written_is_what_the_reference_encoder_writes_and_reads_back(value):
-    try:
-        written = cbor.encode(value)
-        assert written == cbor2.dumps(value, canonical=True)
-        assert cbor.decode(written) == value
-    except BundleError as error:
-        assert "nested deeper" in str(error)
+    assume(depth(value) <= cbor.MAX_DEPTH)
+    written = cbor.encode(value)
+    assert written == cbor2.dumps(value, canonical=True)
+    assert cbor.decode(written) == value
 
 
 @given(st.binary(max_size=200))
@@ -82,7 +85,7 @@ def test_what_deterministic_encoding_forbids_is_refused_in_words(data, why):
 @pytest.mark.parametrize("major", [0x5B, 0x7B, 0x9B, 0xBB])
 @pytest.mark.parametrize("claim", [1 << 20, (1 << 32) + 1, (1 << 64) - 1])
 def test_a_huge_claimed_length_is_refused_before_it_is_allocated(major, claim):
-    with pytest.raises(BundleError, match="claims|shortest"):
+    with pytest.raises(BundleError, match=r"claims|shortest"):
         cbor.decode(bytes([major]) + claim.to_bytes(8) + b"\x00" * 10)
 
 

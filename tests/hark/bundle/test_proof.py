@@ -50,11 +50,11 @@ def test_a_proof_leads_to_the_root_and_to_no_other_leaf(count, data):
 def test_a_proof_of_the_wrong_shape_is_refused_before_hashing(part):
     one = proof.build(leaves(13), 9, 13)
     for wrong in (
-        getattr(one, part) + (bytes(32),),
+        (*getattr(one, part), bytes(32)),
         getattr(one, part)[1:],
         (*getattr(one, part)[:-1], b"short"),
     ):
-        with pytest.raises(BundleError, match="shape|32 bytes"):
+        with pytest.raises(BundleError, match=r"shape|32 bytes"):
             proof.root_of(one._replace(**{part: wrong}), leaves(13)[9])
 
 

@@ -1,0 +1,100 @@
+import errno
+import os
+import stat
+
+import pytest
+
+from hark.bundle import deliver as module
+from hark.bundle.deliver import check_destination, deliver
+from hark.errors import PolicyError, RecordError
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "store.hark"
+    path.write_bytes(b"bundle" * 1000)
+    path.chmod(0o600)
+    return path
+
+
+def crossing(monkeypatch):
+    def no_link(*args, **kwargs):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", no_link)
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_the_bundle_moves_whole_and_private(tmp_path, source, monkeypatch, cross):
+    if cross:
+        crossing(monkeypatch)
+    deliver(str(source), str(tmp_path / "out.hark"))
+    assert (tmp_path / "out.hark").read_bytes() == b"bundle" * 1000
+    assert stat.S_IMODE((tmp_path / "out.hark").stat().st_mode) == 0o600
+    assert not source.exists()
+
+
+def test_the_bundle_moves_to_another_file_system(source):
+    destination = f"/dev/shm/hark-test-{os.getpid()}.hark"
+    assert os.stat("/dev/shm").st_dev != source.stat().st_dev
+    try:
+        deliver(str(source), destination)
+        with open(destination, "rb") as file:
+            assert file.read() == b"bundle" * 1000
+        assert not source.exists()
+    finally:
+        os.unlink(destination)
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_nothing_that_exists_is_overwritten(tmp_path, source, monkeypatch, cross):
+    if cross:
+        crossing(monkeypatch)
+    (tmp_path / "out").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name in ("out", "link"):
+        with pytest.raises(RecordError, match=f"overwrites nothing.*it is at {source}"):
+            deliver(str(source), str(tmp_path / name))
+    assert (tmp_path / "out").read_text() == "mine"
+    assert source.exists()
+
+
+BAD = [
+    ("missing/out", "its directory does not exist"),
+    ("n" * 300, "the name is too long"),
+    ("a\0b", "no file name may have"),
+    ("store.hark/out", "not a directory"),
+]
+
+
+@pytest.mark.parametrize(("name", "words"), BAD, ids=["missing", "long", "nul", "file"])
+def test_a_bad_destination_is_refused_in_words_before_and_after(tmp_path, source, name, words):
+    destination = f"{tmp_path}/{name}"
+    with pytest.raises(PolicyError, match=words):
+        check_destination(destination)
+    with pytest.raises(RecordError, match=words):
+        deliver(str(source), destination)
+    assert source.read_bytes() == b"bundle" * 1000
+
+
+def test_a_destination_that_exists_is_refused_before_the_run(tmp_path, source):
+    with pytest.raises(PolicyError, match="exists already"):
+        check_destination(str(source))
+    with pytest.raises(PolicyError):
+        check_destination(str(tmp_path))
+    check_destination(str(tmp_path / "fine"))
+    assert not (tmp_path / "fine").exists()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT, errno.EIO])
+def test_a_copy_that_fails_is_removed_and_the_bundle_stays(tmp_path, source, monkeypatch, number):
+    crossing(monkeypatch)
+
+    def failing(*args):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(module.shutil, "copyfileobj", failing)
+    with pytest.raises(RecordError, match=f"it is at {source}"):
+        deliver(str(source), str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+    assert source.exists()

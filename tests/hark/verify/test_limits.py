@@ -1,0 +1,29 @@
+from hark.verify import limits as module
+from hark.verify.limits import limits
+from hark.verify.result import BROKEN, TRUNCATED
+from tests.hark.verify.test_result import GOOD
+
+
+def of(result=GOOD, *, header=True, times=True):
+    return set(limits(result, header_covered=header, times_covered=times))
+
+
+def test_each_limit_stands_only_where_it_holds():
+    always = {module.COMPLETENESS}
+    assert of() == always | {module.NO_PIN, module.OPERATOR}
+    assert of(GOOD._replace(pinned=True)) == always | {module.OPERATOR}
+    assert of(GOOD._replace(public_key=b"")) == always | {module.UNSIGNED}
+    assert of(GOOD._replace(anchored=True)) - of() == {module.ANCHOR}
+    assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
+    assert of(header=False) - of() == {module.NO_HEADER_HASH}
+    assert of(times=False) - of() == {module.NO_SEAL}
+    assert of(GOOD._replace(verdict=TRUNCATED, public_key=b"")) == always | {module.CUT}
+    assert of(GOOD._replace(verdict=BROKEN)) == {module.UNCHECKED}
+
+
+def test_limits_are_whole_sentences():
+    sentences = [
+        value for name, value in vars(module).items() if name.isupper() and name not in {BROKEN, TRUNCATED}
+    ]
+    assert len(sentences) == 10
+    assert all(words.endswith(".") for words in sentences)

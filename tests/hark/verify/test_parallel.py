@@ -1,0 +1,108 @@
+import os
+import signal
+
+import pytest
+
+from hark.bundle.hashing import ZERO_HASH
+from hark.bundle.redact import redact
+from hark.bundle.synth import corrupt, synthesize
+from hark.bundle.walk import BundleFile
+from hark.verify import parallel, verify
+from hark.verify.parallel import LARGE, Pool, Task, workers_for
+from hark.verify.scan import BLOCK, Scan
+from tests.hark.bundle.bundles import KEY
+
+EVENTS = 5 * BLOCK + 17
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "b"
+    synthesize(str(path), EVENTS, 60, KEY)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def small_segments(monkeypatch):
+    monkeypatch.setattr("hark.verify.facts.SEGMENT_BYTES", 1)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_several_processes_come_to_the_same_result_as_one(large, workers):
+    assert verify(str(large), workers=workers) == verify(str(large), workers=0)
+
+
+@pytest.mark.parametrize("seq", [0, BLOCK - 1, BLOCK, 3 * BLOCK + 5, EVENTS - 1])
+def test_a_fault_in_any_segment_is_named_alike(tmp_path, large, seq):
+    path = tmp_path / "b"
+    path.write_bytes(large.read_bytes())
+    corrupt(str(path), seq)
+    alone, together = verify(str(path), workers=0), verify(str(path), workers=2)
+    assert alone.findings[0].seq == seq
+    assert together.findings == alone.findings
+    assert together.line() == alone.line()
+
+
+@pytest.mark.parametrize("index", [1, BLOCK, 2 * BLOCK, 2 * BLOCK + 1])
+def test_a_splice_at_any_place_is_named_alike(tmp_path, large, index):
+    """Two neighbours change places: at the border of segments nobody but the joiner can see it."""
+    with BundleFile(str(large)) as file:
+        placed = [one for _, one in zip(range(index + 2), file.frames(), strict=False)][-2:]
+    data = large.read_bytes()
+    first, second = (data[one.offset : one.offset + one.frame.size] for one in placed)
+    at = placed[0].offset
+    path = tmp_path / "b"
+    path.write_bytes(data[:at] + second + first + data[at + len(first) + len(second) :])
+    alone, together = verify(str(path), workers=0), verify(str(path), workers=2)
+    assert (alone.findings[0].seq, alone.findings[0].nature) == (index, "splice")
+    assert together.findings == alone.findings
+
+
+def test_redacted_events_in_any_segment_are_found(tmp_path, large):
+    redact(str(large), [5, BLOCK, EVENTS - 2], str(tmp_path / "b"))
+    alone = verify(str(tmp_path / "b"), workers=0)
+    assert alone.redacted == (5, BLOCK, EVENTS - 2)
+    assert verify(str(tmp_path / "b"), workers=2) == alone
+
+
+def test_what_a_worker_that_died_did_not_answer_is_scanned_here(large, monkeypatch):
+    parent, real = os.getpid(), Pool._scan
+
+    def dying(self, task):
+        if os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(self, task)
+
+    expected = verify(str(large), workers=0)
+    monkeypatch.setattr(Pool, "_scan", dying)
+    assert verify(str(large), workers=2) == expected
+
+
+def test_tasks_that_do_not_fit_into_the_pipe_are_done_all_the_same(large, monkeypatch):
+    monkeypatch.setattr(Pool, "_scan", lambda self, task: Scan(task.seq, ZERO_HASH))
+    with BundleFile(str(large)) as file:
+        pool = Pool(file, 0)
+        for seq in range(3000):
+            pool.submit(Task(0, seq, 1, ZERO_HASH))
+        assert len(pool._left) > 0
+        assert [task.seq for task, _ in pool.results()] == list(range(3000))
+
+
+def test_small_files_and_processes_with_threads_fork_nothing(large, monkeypatch):
+    with BundleFile(str(large)) as file:
+        assert file.size < LARGE
+        assert workers_for(file) == 0
+        monkeypatch.setattr(parallel, "LARGE", 1)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
+        monkeypatch.setattr(os, "listdir", lambda path: ["1"])
+        assert workers_for(file) == parallel.MAX_WORKERS
+        monkeypatch.setattr(os, "listdir", lambda path: ["1", "2"])
+        assert workers_for(file) == 0
+
+
+def test_no_process_and_no_descriptor_is_left_behind(large):
+    before = sorted(os.listdir("/proc/self/fd"))
+    verify(str(large), workers=2)
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

@@ -1,0 +1,45 @@
+import pytest
+
+from hark.bundle.events import RunEnd
+from hark.bundle.header import Header
+from hark.verify.result import BROKEN, EXIT_CODES, REJECTED, TRUNCATED, VERIFIED, Finding, Result, worst
+
+GOOD = Result(
+    VERIFIED, (), (), Header("R"), 3, (), b"", b"", RunEnd(reason="exit"), b"k" * 32, False, False, 0
+)
+
+
+def test_the_worst_finding_decides_whatever_the_order():
+    findings = [
+        Finding(TRUNCATED, 3, "cut"),
+        Finding(BROKEN, 6, "first"),
+        Finding(REJECTED, 14, "key"),
+        Finding(BROKEN, 8, "x"),
+    ]
+    verdict, ranked = worst(findings)
+    assert verdict == BROKEN
+    assert [finding.words for finding in ranked] == ["first", "x", "key", "cut"]
+    assert worst([]) == (VERIFIED, ())
+
+
+@pytest.mark.parametrize(("verdict", "code"), [(VERIFIED, 0), (BROKEN, 1), (REJECTED, 1), (TRUNCATED, 3)])
+def test_each_verdict_has_the_exit_code_of_the_format(verdict, code):
+    assert GOOD._replace(verdict=verdict).exit_code == EXIT_CODES[verdict] == code
+
+
+def test_the_line_says_who_signed_and_who_vouches():
+    assert f"signed by a key that nobody vouches for, {'6b' * 32}" in GOOD.line()
+    assert f"signed by the expected key {'6b' * 32}" in GOOD._replace(pinned=True).line()
+    assert "unsigned" in GOOD._replace(public_key=b"").line()
+
+
+def test_a_line_that_is_not_verified_names_no_signature():
+    line = GOOD._replace(verdict=BROKEN, findings=(Finding(BROKEN, 6, "edited", "edit", 2, 10, 99),)).line()
+    assert line == "BROKEN: event 2 (EgressAttempt, at byte 99): edited, 3 events, run R"
+
+
+def test_a_truncated_line_says_that_the_rest_verifies():
+    result = GOOD._replace(
+        verdict=TRUNCATED, findings=(Finding(TRUNCATED, 3, "cut short"),), run_end=None, events=1
+    )
+    assert result.line() == "TRUNCATED: cut short, what is there verifies: 1 event, run R"
