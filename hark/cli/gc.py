@@ -42,5 +42,6 @@ def run(args: Args) -> int:
         print(f"{word} {one.run_id}  {one.state}  {output.size(one.size)}")
     left = len(found) - len(doomed)
     gone, free = ("to remove", "would free") if dry else ("removed", "freed")
-    print(f"{len(doomed)} runs {gone}, {left} left; {free} {output.size(freed)}")
+    runs_gone = "1 run" if len(doomed) == 1 else f"{len(doomed)} runs"
+    print(f"{runs_gone} {gone}, {left} left; {free} {output.size(freed)}")
     return 0
