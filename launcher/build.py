@@ -146,6 +146,8 @@ def _hold(
     if child == 0:
         os.close(life_write)
         init.run(inside, opened, devices)
+    # This process keeps a copy of the supervisor's memory under the agent's uid.
+    kernel.set_dumpable(dumpable=False)
     wire.send(inside.channel, "init", descriptors=(os.pidfd_open(child),))
     inside.channel.close()
     os.waitpid(child, 0)

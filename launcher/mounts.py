@@ -20,7 +20,7 @@ from launcher.etc import generated
 from launcher.identity import Identity
 from launcher.plan import Plan
 from launcher.trees import Tree
-from launcher.view import SHARED_SCRATCH, Kind, View, contains, parts
+from launcher.view import SHARED_SCRATCH, Kind, View, parts
 
 _NO_SPECIAL: Final = kernel.MS_NOSUID | kernel.MS_NODEV
 _READ_ONLY: Final = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
@@ -81,7 +81,7 @@ def build(
     _pivot()
     _make_empties()
     _guard_proc()
-    return _cover(plan, view)
+    return _cover(view)
 
 
 def _pivot() -> None:
@@ -159,8 +159,8 @@ def _add_grant(tree: Tree, place: str) -> None:
 
 def _add_links(view: View) -> None:
     for path, target in view.links:
-        above = [layer for layer in view.layers if contains(layer.path, path)]
-        if above and above[-1].kind is not Kind.SCRATCH:
+        above = view.nearest(path)
+        if above is not None and above.kind is not Kind.SCRATCH:
             continue  # the grant shows the link itself
         os.makedirs("." + os.path.dirname(path), exist_ok=True)
         if not os.path.lexists("." + path):
@@ -196,12 +196,17 @@ def _mask(path: str) -> bool:
     return True
 
 
-def _cover(plan: Plan, view: View) -> Uncovered:
+def _cover(view: View) -> Uncovered:
     pinned: set[str] = set()
-    unprotected = tuple(path for path in plan.protected if not _protect(path, view, pinned))
-    unmasked = tuple(path for path in plan.masked if not _mask(path))
-    unhidden = tuple(path for path in plan.hidden if not _mask(path))
-    return Uncovered(masked=unmasked, protected=unprotected, hidden=unhidden)
+    unprotected = [path for path in view.protected if not _protect(path, view, pinned)]
+    unmasked = [path for path in view.masked if not _mask(path)]
+    unhidden = [path for path in view.hidden if not _mask(path)]
+    return Uncovered(*(_granted(paths, view) for paths in (unmasked, unprotected, unhidden)))
+
+
+def _granted(paths: list[str], view: View) -> tuple[str, ...]:
+    """Those of `paths` that lie in a grant; elsewhere there is nothing of the host's to see or change."""
+    return tuple(path for path in paths if (layer := view.nearest(path)) and layer.kind is not Kind.SCRATCH)
 
 
 def _protect(path: str, view: View, pinned: set[str]) -> bool:
@@ -217,8 +222,8 @@ def _protect(path: str, view: View, pinned: set[str]) -> bool:
 
 
 def _parents_to_pin(path: str, view: View) -> Iterable[str]:
-    grants = [layer.path for layer in view.layers if contains(layer.path, path)]
-    top = len(parts(grants[-1])) if grants else 0
+    layer = view.nearest(path)
+    top = len(parts(layer.path)) if layer is not None else 0
     names = parts(path)
     return ["/" + "/".join(names[:length]) for length in range(top + 1, len(names))]
 

@@ -47,6 +47,15 @@ class View:
     links: tuple[tuple[str, str], ...]
     withheld: tuple[str, ...]
     """Grants that a hidden path swallowed."""
+    masked: tuple[str, ...]
+    protected: tuple[str, ...]
+    hidden: tuple[str, ...]
+    """The plan's, where they lie once every link of the host is followed; a protected link itself is kept."""
+
+    def nearest(self, path: str) -> Layer | None:
+        """The layer that shows the canonical `path`."""
+        above = [layer for layer in self.layers if contains(layer.path, path)]
+        return above[-1] if above else None
 
 
 type Readlink = Callable[[str], str | None]
@@ -113,7 +122,9 @@ def _refuse_special(path: str, grant: Grant) -> None:
 def lay_out(plan: Plan, readlink: Readlink = host_readlink) -> View:
     """The view that `plan` asks for."""
     links: dict[str, str] = {}
-    hidden = [canonical(path, readlink, {}) for path in plan.hidden]
+    masked = tuple(canonical(path, readlink, {}) for path in plan.masked)
+    protected = tuple(_but_the_last(path, readlink) for path in plan.protected)
+    hidden = tuple(canonical(path, readlink, {}) for path in plan.hidden)
     found: dict[str, Layer] = {}
     withheld: list[str] = []
     for grant in plan.grants:
@@ -129,7 +140,12 @@ def lay_out(plan: Plan, readlink: Readlink = host_readlink) -> View:
         canonical(path, readlink, links)
     for path in _scratch_paths(plan, readlink, links, set(found)):
         found.setdefault(path, Layer(path, Kind.SCRATCH, "private"))
-    return View(_in_order(found), tuple(sorted(links.items())), tuple(withheld))
+    return View(_in_order(found), tuple(sorted(links.items())), tuple(withheld), masked, protected, hidden)
+
+
+def _but_the_last(path: str, readlink: Readlink) -> str:
+    folder, _, name = path.rstrip("/").rpartition("/")
+    return f"{canonical(folder or '/', readlink, {}).rstrip('/')}/{name}"
 
 
 def _repeats(layer: Layer, found: dict[str, Layer]) -> bool:

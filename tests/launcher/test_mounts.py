@@ -131,6 +131,12 @@ def test_what_cannot_be_covered_is_reported() -> None:
     assert [Path(path).name for path in result.facts.uncovered] == ["no.env", "hooks", "none", "never"]
 
 
+def test_what_no_grant_shows_needs_no_cover() -> None:
+    result = contained(("/bin/true",), hidden=("../../root/.config/hark", "../elsewhere"))
+    assert result.facts is not None
+    assert result.facts.uncovered == ()
+
+
 def test_a_masked_link_masks_what_it_leads_to() -> None:
     def prepare(folder: Path) -> None:
         (folder / "real.env").write_text("KEY=1")

@@ -107,7 +107,7 @@ def _supervise(script: str, who: str, folder: Path, terminal: bool) -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize("who", WHO)
 def test_agent_has_a_terminal_of_its_own_with_a_name_and_the_callers_size(who: str) -> None:
-    with seat("tty; stty size; [ -t 0 ] && [ -t 1 ] && echo yes; exit 5", who=who) as one:
+    with seat("tty; stty size < /dev/tty; [ -t 0 ] && [ -t 1 ] && echo yes; exit 5", who=who) as one:
         shown = one.until("[end 5 None None 5]")
     assert re.search(r"/dev/pts/0\s+24 80\s+yes", shown)
 
@@ -169,6 +169,15 @@ def test_a_stopped_agent_stops_the_supervisor_and_both_go_on(how: str) -> None:
             one.wait_for(one.raw)
             one.type("\x1a")
         one.until("on")
+        one.until("[end 0 None None 0]")
+
+
+@pytest.mark.attack
+def test_without_a_private_terminal_a_stopped_agent_stops_the_supervisor_too() -> None:
+    with seat("echo ready; kill -STOP $$; echo on", terminal=False) as one:
+        one.until("ready")
+        one.wait_for(lambda: one.state() == "T")
+        os.kill(one.process, signal.SIGCONT)
         one.until("[end 0 None None 0]")
 
 

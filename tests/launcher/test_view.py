@@ -77,6 +77,28 @@ def test_hidden_by_way_of_a_link_is_hidden_where_it_leads() -> None:
     assert view.withheld == ("/real/keys/a",)
 
 
+def test_covered_paths_are_followed_to_where_they_lie_but_a_protected_link_is_itself() -> None:
+    links = {"/home/u/p": "/work/p", "/work/p/.env": "real.env", "/work/p/hooks": "elsewhere"}
+    view = lay_out(
+        made(
+            write("/home/u/p"),
+            masked=("/home/u/p/.env",),
+            protected=("/home/u/p/hooks", "/hooks"),
+            hidden=("/home/u/p/runs",),
+        ),
+        links.get,
+    )
+    assert view.masked == ("/work/p/real.env",)
+    assert view.protected == ("/work/p/hooks", "/hooks")
+    assert view.hidden == ("/work/p/runs",)
+
+
+def test_the_nearest_layer_shows_a_path() -> None:
+    view = lay_out(made(write("/home/u/p"), read("/home/u/p/v")), NO_LINKS.get)
+    found = [view.nearest(path) for path in ("/home/u/p/v/x", "/home/u/p/x", "/home/u/x", "/x")]
+    assert [layer and layer.path for layer in found] == ["/home/u/p/v", "/home/u/p", "/home/u", None]
+
+
 @pytest.mark.parametrize("path", ["/", "/proc", "/proc/1", "/dev/kvm", "/sys", "/sys/fs/cgroup"])
 def test_what_would_reach_around_the_boundary_cannot_be_granted(path: str) -> None:
     with pytest.raises(ConfinementError, match="cannot grant"):
