@@ -126,7 +126,9 @@ def test_what_is_typed_reaches_the_agent_and_the_callers_terminal_is_given_back(
 
 @pytest.mark.attack
 def test_ctrl_c_interrupts_the_agent_and_the_supervisor_lives_to_tell() -> None:
-    with seat("echo ready; sleep 60") as one:
+    # Not a shell's `sleep`: dash puts an interrupt off that comes while it starts a program.
+    program = "import signal; signal.signal(2, signal.SIG_DFL); print('ready', flush=True); signal.pause()"
+    with seat(f'exec {SYSTEM_PYTHON} -c "{program}"') as one:
         one.until("ready")
         one.wait_for(one.raw)
         one.type("\x03")
