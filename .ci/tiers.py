@@ -3,7 +3,7 @@
 The last line is in the form of pytest's own closing line, for all tiers together. A tier that runs over its
 budget is told so and no more, since a slow or busy machine is no defect; one that takes `STOP_AT` times its
 budget hangs: it is stopped and has failed. A tier of tests that collects none has failed too. The unit tier
-runs without a network (see offline.py).
+runs without a network (see offline.py); tests marked `slow` run in the attack tier, which has the time.
 """
 
 import os
@@ -73,8 +73,8 @@ TIERS: Final = {
         ),
         tests=False,
     ),
-    "unit": Tier(60, ((*OFFLINE, *pytest("-n", "2", "-m", "not attack and not e2e")),)),
-    "attack": Tier(240, (pytest("-m", "attack and not e2e"),)),
+    "unit": Tier(60, ((*OFFLINE, *pytest("-n", "2", "-m", "not attack and not e2e and not slow")),)),
+    "attack": Tier(240, (pytest("-m", "(attack or slow) and not e2e"),)),
     "e2e": Tier(240, (pytest("-m", "e2e"),)),
 }
 

@@ -79,4 +79,4 @@ def test_the_unit_tier_runs_offline_and_the_tiers_share_all_tests(tiers: ModuleT
     (unit,) = tiers.TIERS["unit"].commands
     assert unit[1].endswith("offline.py")
     selections = [command[-1] for name in ("unit", "attack", "e2e") for command in tiers.TIERS[name].commands]
-    assert selections == ["not attack and not e2e", "attack and not e2e", "e2e"]
+    assert selections == ["not attack and not e2e and not slow", "(attack or slow) and not e2e", "e2e"]

@@ -372,6 +372,7 @@ MASKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masks", MASKS)
 @pytest.mark.parametrize("key", [None, KEY], ids=["unsigned", "signed"])
 def test_every_flip_of_a_byte_in_a_sealed_bundle_is_detected(tmp_path, key, masks):
