@@ -7,7 +7,6 @@ not encode back. Targets: cbor, frame, event, proof, bundle.
 """
 
 import contextlib
-import json
 import os
 import random
 import sys
@@ -82,17 +81,35 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 }
 
 
-def corpus() -> list[bytes]:
-    """Something of each sort to start from."""
+def bundles() -> list[bytes]:
+    """Small bundles, sealed and signed."""
+    found = []
     with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, "b")
-        synthesize(path, 5, 60, SigningKey(bytes(32)))
-        with open(path, "rb") as file:
-            bundle = file.read()
+        for events in (3, 5, 9):
+            path = os.path.join(directory, str(events))
+            synthesize(path, events, 60, SigningKey(bytes(32)))
+            with open(path, "rb") as file:
+                found.append(file.read())
+    return found
+
+
+def corpus(target: str) -> list[bytes]:
+    """What a target starts from."""
     zeros = [bytes((kind.number,)) + events.encode(kind.event()) for kind in events.KINDS]
     nested = cbor.encode({1: [None, True, -5, "text", b"bytes", {"a": 1 << 40}], 2: {}})
-    names = dict.fromkeys(("seq", "leaf_count"), 1) | dict.fromkeys(("leaf_hash", "root"), "00" * 32)
-    return [bundle, nested, json.dumps({"run": "R", **names, "siblings": ["00" * 32]}).encode(), *zeros]
+    match target:
+        case "bundle":
+            return bundles()
+        case "frame":
+            return [data[frame.LENGTH.size + len(frame.MAGIC) + 40 :] for data in bundles()]
+        case "proof":
+            leaves = [bytes((number,)) * 32 for number in range(13)]
+            proofs = [proof.build(leaves, index, 13) for index in range(13)]
+            return [proof.to_json(proof.ProofFile("R", bytes(32), bytes(32), one)).encode() for one in proofs]
+        case "event":
+            return zeros
+        case _:
+            return [nested, *(zero[1:] for zero in zeros)]
 
 
 def ours_only(target: Callable[[bytes], None]) -> Callable[[bytes], None]:
@@ -128,8 +145,9 @@ def mutate(seeds: list[bytes], dice: random.Random) -> bytes:
 
 def by_mutation(names: list[str], runs: int) -> None:
     """Without coverage: each target gets its share of the runs."""
-    dice, seeds = random.Random(20250817), corpus()
+    dice = random.Random(20250817)
     for name in names:
+        seeds = corpus(name)
         one, start = ours_only(TARGETS[name]), time.perf_counter()
         for _ in range(runs // len(names)):
             data = mutate(seeds, dice)
@@ -148,7 +166,7 @@ def by_coverage(names: list[str], runs: int) -> None:
     for name in names:
         if os.fork() == 0:
             with tempfile.TemporaryDirectory() as directory:
-                for number, data in enumerate(corpus()):
+                for number, data in enumerate(corpus(name)):
                     with open(os.path.join(directory, str(number)), "wb") as file:
                         file.write(data)
                 atheris.Setup(

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,3 +83,14 @@ def test_hostile_tree_heads_raise_nothing_but_ours(data):
     except HarkError:
         return
     assert not tree_head.signature_is_good(head)
+
+
+@pytest.mark.parametrize("gone", ["cryptography.hazmat.bindings._rust", None])
+def test_signatures_are_checked_alike_by_the_short_way_and_the_promised_one(monkeypatch, gone):
+    if gone:
+        import cryptography.hazmat.primitives.asymmetric.ed25519  # noqa: F401 - before its inner module goes
+
+        monkeypatch.setitem(sys.modules, gone, None)
+    assert tree_head.signature_is_good(HEAD)
+    assert not tree_head.signature_is_good(HEAD._replace(signed_at=5))
+    assert not tree_head.signature_is_good(HEAD._replace(public_key=b"\xff" * 32))
