@@ -42,9 +42,7 @@ def run(
         _die_with(supervisor)
         step = "network"
         sockets, unset = network.build(identity.gid)
-        wire.send(
-            channel, "sockets", str(abi), "\n".join(unset), descriptors=tuple(s.fileno() for s in sockets)
-        )
+        wire.send(channel, "sockets", str(abi), *unset, descriptors=tuple(s.fileno() for s in sockets))
         for opened_socket in sockets:
             opened_socket.close()
         step = "namespaces"
@@ -130,12 +128,12 @@ def _write_map(process: int, name: str, value: str) -> None:
 
 
 def _send_grants(channel: socket.socket, view: View, opened: dict[str, trees.Tree]) -> None:
-    lines = [
-        "\t".join((layer.path, layer.kind.value, layer.why, opened[layer.path].how.value))
-        for layer in view.layers
-        if layer.path in opened
-    ]
-    wire.send(channel, "grants", "\n".join(lines), "\n".join(view.withheld))
+    fields: list[str] = []
+    for layer in view.layers:
+        if layer.path in opened:
+            fields += (layer.path, layer.kind.value, layer.why, opened[layer.path].how.value)
+    wire.send(channel, "grants", *fields)
+    wire.send(channel, "withheld", *view.withheld)
 
 
 def _hold(

@@ -54,9 +54,8 @@ def run(inside: Inside, trees: Mapping[str, Tree], devices: Mapping[str, Tree]) 
         os.environ.clear()
         uncovered = mounts.build(inside.plan, inside.view, trees, devices, inside.identity)
         terminal = _open_terminal() if inside.plan.terminal else None
-        fields = ["\n".join(paths) for paths in (uncovered.masked, uncovered.protected, uncovered.hidden)]
         master = () if terminal is None else (terminal[0],)
-        wire.send(inside.channel, "ready", *fields, descriptors=master)
+        wire.send(inside.channel, "ready", *uncovered, descriptors=master)
         if terminal is not None:
             os.close(terminal[0])
         _start_and_watch(inside, None if terminal is None else terminal[1])

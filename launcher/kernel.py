@@ -23,15 +23,16 @@ ATTR_NOEXEC: Final = 0x8
 ATTR_IDMAP: Final = 0x100000
 
 AT_FDCWD: Final = -100
-_AT_SYMLINK_NOFOLLOW: Final = 0x100
 _AT_EMPTY_PATH: Final = 0x1000
 _AT_RECURSIVE: Final = 0x8000
 _OPEN_TREE_CLONE: Final = 0x1
 _MOVE_F_EMPTY_PATH: Final = 0x4
 _MOVE_T_EMPTY_PATH: Final = 0x40
+_RESOLVE_NO_SYMLINKS: Final = 0x4
 
 # Numbers from 424 on are the same on every architecture (asm-generic/unistd.h).
 _OPEN_TREE: Final = 428
+_OPENAT2: Final = 437
 _MOVE_MOUNT: Final = 429
 _CLOSE_RANGE: Final = 436
 _MOUNT_SETATTR: Final = 442
@@ -83,9 +84,18 @@ def pivot_root_here() -> None:
 
 
 def open_tree(path: str) -> int:
-    """Return a detached copy of the mounts at `path`, without following a last symbolic link."""
-    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | _AT_SYMLINK_NOFOLLOW
-    return syscall(_OPEN_TREE, f"open_tree {path}", AT_FDCWD, os.fsencode(path), flags)
+    """Return a detached copy of the mounts at the canonical `path`.
+
+    No part of `path` may be a symbolic link: whoever owns a folder above could put one there between our
+    look and our use, and lead root elsewhere.
+    """
+    how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_NO_SYMLINKS)
+    place = syscall(_OPENAT2, f"open {path}", AT_FDCWD, os.fsencode(path), how, len(how))
+    try:
+        flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
+        return syscall(_OPEN_TREE, f"open_tree {path}", place, b"", flags)
+    finally:
+        os.close(place)
 
 
 def attach(tree: int, target: int, name: str) -> None:
@@ -96,7 +106,15 @@ def attach(tree: int, target: int, name: str) -> None:
 
 def mount_setattr(tree: int, attributes: int, name: str, *, recursive: bool, userns: int = 0) -> None:
     """Set mount attributes on what the descriptor `tree` stands for, and below it if `recursive`."""
-    value = struct.pack("QQQQ", attributes, 0, 0, userns)
+    _setattr(tree, name, struct.pack("QQQQ", attributes, 0, 0, userns), recursive=recursive)
+
+
+def make_private(tree: int, name: str) -> None:
+    """Let nothing that is mounted on the detached `tree` be mounted on what it was copied from."""
+    _setattr(tree, name, struct.pack("QQQQ", 0, 0, MS_PRIVATE, 0), recursive=True)
+
+
+def _setattr(tree: int, name: str, value: bytes, *, recursive: bool) -> None:
     flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0)
     syscall(_MOUNT_SETATTR, f"mount_setattr {name}", tree, b"", flags, value, len(value))
 

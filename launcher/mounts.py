@@ -11,7 +11,6 @@ that has another name inside a grant (a hard link, a bind mount of the host's) i
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from hark.errors import ConfinementError
@@ -49,15 +48,6 @@ _DEVICE_LINKS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Uncovered:
-    """Paths of the plan that could not be covered, because there is nothing at them."""
-
-    masked: tuple[str, ...]
-    protected: tuple[str, ...]
-    hidden: tuple[str, ...]
-
-
 def leave_host_propagation() -> None:
     """Let no mount made from here on reach the host, and none of the host's reach us."""
     kernel.mount("", "/", kernel.MS_REC | kernel.MS_PRIVATE)
@@ -65,8 +55,8 @@ def leave_host_propagation() -> None:
 
 def build(
     plan: Plan, view: View, trees: Mapping[str, Tree], devices: Mapping[str, Tree], identity: Identity
-) -> Uncovered:
-    """Make the view the root of this process's mount namespace."""
+) -> list[str]:
+    """Make the view the root of this process's mount namespace; the answer is what could not be covered."""
     os.umask(0o022)
     kernel.mount("tmpfs", "/tmp", _NO_SPECIAL, "mode=755")  # noqa: S108  (a place to stand, this namespace's)
     os.chdir("/tmp")  # noqa: S108
@@ -196,17 +186,18 @@ def _mask(path: str) -> bool:
     return True
 
 
-def _cover(view: View) -> Uncovered:
+def _cover(view: View) -> list[str]:
     pinned: set[str] = set()
-    unprotected = [path for path in view.protected if not _protect(path, view, pinned)]
-    unmasked = [path for path in view.masked if not _mask(path)]
-    unhidden = [path for path in view.hidden if not _mask(path)]
-    return Uncovered(*(_granted(paths, view) for paths in (unmasked, unprotected, unhidden)))
+    uncovered = [path for path in view.masked if not _mask(path)]
+    uncovered += [path for path in view.protected if not _protect(path, view, pinned)]
+    uncovered += [path for path in view.hidden if not _mask(path)]
+    return [path for path in uncovered if _granted(path, view)]
 
 
-def _granted(paths: list[str], view: View) -> tuple[str, ...]:
-    """Those of `paths` that lie in a grant; elsewhere there is nothing of the host's to see or change."""
-    return tuple(path for path in paths if (layer := view.nearest(path)) and layer.kind is not Kind.SCRATCH)
+def _granted(path: str, view: View) -> bool:
+    """Whether a grant shows `path`; elsewhere there is nothing of the host's to see or change."""
+    layer = view.nearest(path)
+    return layer is not None and layer.kind is not Kind.SCRATCH
 
 
 def _protect(path: str, view: View, pinned: set[str]) -> bool:

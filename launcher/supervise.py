@@ -164,9 +164,8 @@ class Boundary:
     @property
     def facts(self) -> Facts:
         """What is in force; waits until the boundary stands."""
-        abi, unset = self._await("sockets").fields
-        grants, withheld = self._await("grants").fields
-        uncovered = self._await("ready").fields
+        abi, *unset = self._await("sockets").fields
+        grants = self._await("grants").fields
         system = os.uname()
         return Facts(
             kernel=system.release,
@@ -174,10 +173,10 @@ class Boundary:
             landlock_abi=int(abi),
             uid=self._identity.uid,
             gid=self._identity.gid,
-            grants=tuple(AppliedGrant(*line.split("\t")) for line in _lines(grants)),
-            withheld=_lines(withheld),
-            uncovered=tuple(path for paths in uncovered for path in _lines(paths)),
-            settings_unset=_lines(unset),
+            grants=tuple(AppliedGrant(*grants[start : start + 4]) for start in range(0, len(grants), 4)),
+            withheld=self._await("withheld").fields,
+            uncovered=self._await("ready").fields,
+            settings_unset=tuple(unset),
         )
 
     def _await(self, word: str) -> wire.Message:
@@ -321,7 +320,3 @@ class Boundary:
         if self._holder >= 0:
             os.close(self._holder)
             self._holder = -1
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    return tuple(text.split("\n")) if text else ()

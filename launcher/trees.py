@@ -64,6 +64,8 @@ def open_layers(layers: Iterable[Layer], mapping: int | None) -> dict[str, Tree]
         if layer.kind is Kind.SCRATCH:
             continue
         descriptor, status = _open(layer.path)
+        # A copy of a shared mount is its peer: our masks and inner grants would appear on the host.
+        kernel.make_private(descriptor, layer.path)
         how = How.PLAIN
         if mapping is not None and _wants_mapping(layer, status):
             how = _map_owners(descriptor, layer.path, mapping)
@@ -87,7 +89,7 @@ def open_devices() -> dict[str, Tree]:
     """The harmless devices, by the name they have in /dev."""
     trees = {}
     for name in _DEVICES:
-        path = f"/dev/{name}"
+        path = os.path.realpath(f"/dev/{name}")
         descriptor = kernel.open_tree(path)
         kernel.mount_setattr(descriptor, kernel.ATTR_NOSUID | kernel.ATTR_NOEXEC, path, recursive=False)
         trees[name] = Tree(descriptor, directory=False, how=How.PLAIN)

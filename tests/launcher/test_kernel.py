@@ -1,9 +1,11 @@
 """The system calls that Python has no name for, each seen to do what it says."""
 
 import ctypes
+import errno
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,24 @@ def test_a_refused_call_names_itself_and_its_argument() -> None:
     name, number = apart(work)
     assert name == "mount tmpfs on /nowhere/at/all"
     assert number > 0
+
+
+def test_a_tree_is_not_opened_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real" / "inner").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+
+    def work() -> list[str]:
+        os.unshare(os.CLONE_NEWUSER | os.CLONE_NEWNS)
+        said = []
+        for name in ("real/inner", "link/inner", "link"):
+            try:
+                os.close(kernel.open_tree(str(tmp_path / name)))
+                said.append("opened")
+            except OSError as error:
+                said.append(errno.errorcode[error.errno or 0])
+        return said
+
+    assert apart(work, who="root") == ["opened", "ELOOP", "ELOOP"]
 
 
 def test_close_range_closes_just_that() -> None:

@@ -1,13 +1,25 @@
 """The agent's file tree: what is there, what is not, and what cannot be changed."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from launcher import kernel
 from launcher.plan import Access, Grant
 from launcher.supervise import Ended
-from tests.launcher.rig import WHO, apart, contained, plan, project, run_here, shell
+from tests.launcher.rig import (
+    WHO,
+    Result,
+    apart,
+    become_ordinary,
+    contained,
+    plan,
+    project,
+    run_here,
+    shell,
+)
 
 pytestmark = pytest.mark.attack
 EACH = pytest.mark.parametrize("who", WHO)
@@ -129,6 +141,47 @@ def test_what_cannot_be_covered_is_reported() -> None:
     )
     assert result.facts is not None
     assert [Path(path).name for path in result.facts.uncovered] == ["no.env", "hooks", "none", "never"]
+
+
+@EACH
+def test_nothing_is_mounted_on_a_host_that_shares_its_mounts(who: str) -> None:
+    shared = 1 << 20
+
+    with project(who) as folder:
+
+        def work() -> tuple[Result, bool]:
+            if os.geteuid() != 0:
+                os.unshare(os.CLONE_NEWUSER)
+            os.unshare(os.CLONE_NEWNS)
+            kernel.mount("", "/", kernel.MS_REC | shared)
+            if who != "root":
+                become_ordinary()
+            (folder / ".git" / "hooks").mkdir(parents=True)
+            (folder / ".env").touch()
+            (folder / "inner").mkdir()
+            before = Path("/proc/self/mountinfo").read_text()
+            what = plan(
+                folder,
+                ("/bin/true",),
+                more=(Grant(str(folder / "inner"), Access.READ, "-read"),),
+                masked=(str(folder / ".env"),),
+                protected=(str(folder / ".git" / "hooks"),),
+            )
+            seen: list[str] = []
+            result = run_here(what, during=lambda _b: seen.append(Path("/proc/self/mountinfo").read_text()))
+            return result, "shared:" in before and seen == [before]
+
+        result, unchanged = apart(work, who="root")
+    if os.geteuid() == 0:
+        assert result.ended == Ended(code=0), result.error
+        assert unchanged
+
+
+def test_paths_with_odd_characters_are_reported_whole() -> None:
+    odd = "a\tb\nc"
+    result = contained(("/bin/true",), prepare=lambda folder: (folder / odd).mkdir(), masked=(odd + "/x",))
+    assert result.facts is not None
+    assert [Path(path).parent.name for path in result.facts.uncovered] == [odd]
 
 
 def test_what_no_grant_shows_needs_no_cover() -> None:
