@@ -172,8 +172,8 @@ class _Reader:
             start = self.at
             key = self.item(depth)
             written = self.data[start : self.at]
-            if isinstance(key, list | dict):
-                raise self.error("a map key that is a list or a map")
+            if not isinstance(key, int | str | bytes) or isinstance(key, bool):  # True would stand for 1
+                raise self.error("a map key that is no number, text or bytes")
             if written <= before:
                 raise self.error("map keys out of order or twice")
             before = written

@@ -29,6 +29,9 @@ with atheris.instrument_imports() if atheris else contextlib.nullcontext():
     from hark.verify import steps
 
 RUNS = 1_000_000
+ARTIFACTS = (
+    f"-artifact_prefix={tempfile.gettempdir()}/hark-fuzz-"  # an input that crashed; libFuzzer names it
+)
 
 
 def fuzz_cbor(data: bytes) -> None:
@@ -156,9 +159,8 @@ def by_mutation(names: list[str], runs: int) -> None:
             except BaseException:
                 print(f"{name}: crashed on {data.hex()}")
                 raise
-        print(
-            f"{name}: {runs // len(names)} runs in {time.perf_counter() - start:.0f} s, nothing but ours came out"
-        )
+        seconds = time.perf_counter() - start
+        print(f"{name}: {runs // len(names)} runs in {seconds:.0f} s, nothing but ours came out")
 
 
 def by_coverage(names: list[str], runs: int) -> None:
@@ -170,7 +172,14 @@ def by_coverage(names: list[str], runs: int) -> None:
                     with open(os.path.join(directory, str(number)), "wb") as file:
                         file.write(data)
                 atheris.Setup(
-                    [sys.argv[0], f"-runs={runs // len(names)}", "-max_len=4096", "-verbosity=0", directory],
+                    [
+                        sys.argv[0],
+                        f"-runs={runs // len(names)}",
+                        "-max_len=4096",
+                        "-verbosity=0",
+                        ARTIFACTS,
+                        directory,
+                    ],
                     ours_only(TARGETS[name]),
                 )
                 atheris.Fuzz()
