@@ -159,8 +159,10 @@ def test_window_size_follows() -> None:
 def test_a_stopped_agent_stops_the_supervisor_and_both_go_on(how: str) -> None:
     # The supervisor here leads its session, so nobody could continue it after SIGTSTP: the kernel ignores
     # that, and the run goes on at once. SIGSTOP is not ignored.
-    script = "echo ready; sleep 0.3; echo on" if how == "typed" else "echo ready; kill -STOP $$; echo on"
-    with seat(script) as one:
+    # Not a shell's `sleep`: a shell that is stopped while it starts a program cannot report it.
+    program = "import time; print('ready', flush=True); time.sleep(0.3); print('on')"
+    typed = f'exec {SYSTEM_PYTHON} -c "{program}"'
+    with seat(typed if how == "typed" else "echo ready; kill -STOP $$; echo on") as one:
         before = one.modes()
         one.until("ready")
         if how == "own":
