@@ -20,11 +20,12 @@ def closed_by(close: object) -> bytes:
 
         server = await asyncio.start_server(handle, "127.0.0.1", 0)
         address = server.sockets[0].getsockname()
-        got = await asyncio.to_thread(_read, address)
-        await done.wait()
-        server.close()
-        await server.wait_closed()
-        return got
+        try:
+            return await asyncio.to_thread(_read, address)
+        finally:
+            await done.wait()
+            server.close()
+            await server.wait_closed()
 
     return asyncio.run(serve())
 
