@@ -6,7 +6,7 @@ here.
 """
 
 from array import array
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from blake3 import blake3
 
@@ -15,9 +15,12 @@ from hark.bundle.frame import SEALED_PART, Frame
 from hark.bundle.hashing import ZERO_HASH
 from hark.bundle.mmr import Mmr
 from hark.bundle.walk import AT_FOOTER, BundleFile, Chunk
-from hark.verify.parallel import Pool, Task, workers_for
 from hark.verify.scan import BLOCK, Fault, Scan, merge, splice
 
+if TYPE_CHECKING:
+    from hark.verify.parallel import Pool
+
+LARGE: Final = 8 << 20  # bytes from which forking a worker pays: below, one core needs under 50 ms
 SEGMENT_BYTES: Final = 4 << 20  # a task of some 10 ms: large beside its cost, small beside the file
 _SEALED: Final = SEALED_PART.stop - SEALED_PART.start
 _FIRST, _LAST = SEALED_PART.start, SEALED_PART.stop
@@ -84,10 +87,12 @@ class Survey:
 
 def gather(file: BundleFile, workers: int | None = None) -> Facts:
     """Look at every frame of `file`, with `workers` forked processes (as many as pay, unless given)."""
-    workers = workers_for(file) if workers is None else workers
+    workers = _workers_for(file) if workers is None else workers
     survey, total, walk = Survey(), Scan(0, ZERO_HASH), file.walk()
     mmr = Mmr()
     if workers:
+        from hark.verify.parallel import Pool
+
         pool = Pool(file, workers)
         cutter = _Cutter(pool)
         for chunk in walk:
@@ -125,10 +130,18 @@ def gather(file: BundleFile, workers: int | None = None) -> Facts:
     )
 
 
+def _workers_for(file: BundleFile) -> int:
+    if file.size < LARGE:  # a small file does not pay for the import either
+        return 0
+    from hark.verify.parallel import spare_workers
+
+    return spare_workers()
+
+
 class _Cutter:
     """Cuts the frames of a walk into tasks of whole blocks."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: "Pool") -> None:
         self._pool = pool
         self._seq = 0
         self._begun: tuple[int, int, bytes] | None = None
@@ -149,10 +162,10 @@ class _Cutter:
     def _submit(self, until: int) -> None:
         if self._begun is not None:
             at, seq, chain = self._begun
-            self._pool.submit(Task(at, seq, until - seq, chain))
+            self._pool.submit(at, seq, until - seq, chain)
 
 
-def _join(file: BundleFile, total: Scan, mmr: Mmr, pool: Pool) -> None:
+def _join(file: BundleFile, total: Scan, mmr: Mmr, pool: "Pool") -> None:
     """Put the segments together as if one scan had made them; after a fault the rest is only waited for."""
     for task, scan in pool.results():
         if total.fault is not None:

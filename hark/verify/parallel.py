@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, Final, NamedTuple, NoReturn
 from hark.bundle.walk import BundleFile
 from hark.verify.scan import Fault, Scan, scan_segment
 
-LARGE: Final = 8 << 20  # bytes from which forking a worker pays: below, one core needs under 50 ms
 MAX_WORKERS: Final = 15
 _TASK: Final = Struct(">QQQ32s")
 
@@ -35,9 +34,9 @@ class Task(NamedTuple):
     """Chain value before, as the first frame states it."""
 
 
-def workers_for(file: BundleFile) -> int:
-    """How many processes beside this one are worth their start."""
-    if file.size < LARGE or len(os.listdir("/proc/self/task")) > 1:
+def spare_workers() -> int:
+    """How many processes beside this one could work: one for each other core, none if there are threads."""
+    if len(os.listdir("/proc/self/task")) > 1:
         return 0
     return min(len(os.sched_getaffinity(0)) - 1, MAX_WORKERS)
 
@@ -53,8 +52,9 @@ class Pool:
         os.set_blocking(self._give, False)
         self._workers = [self._fork() for _ in range(workers)]
 
-    def submit(self, task: Task) -> None:
-        """Have a segment checked by whoever is free."""
+    def submit(self, offset: int, seq: int, frames: int, chain: bytes) -> None:
+        """Have a segment checked by whoever is free; the arguments are those of a `Task`."""
+        task = Task(offset, seq, frames, chain)
         self._tasks.append(task)
         try:
             os.write(self._give, _TASK.pack(*task))

@@ -8,7 +8,8 @@ from hark.bundle.redact import redact
 from hark.bundle.synth import corrupt, synthesize
 from hark.bundle.walk import BundleFile
 from hark.verify import parallel, verify
-from hark.verify.parallel import LARGE, Pool, Task, workers_for
+from hark.verify.facts import LARGE, _workers_for
+from hark.verify.parallel import Pool
 from hark.verify.scan import BLOCK, Scan
 from tests.hark.bundle.bundles import KEY
 
@@ -83,7 +84,7 @@ def test_tasks_that_do_not_fit_into_the_pipe_are_done_all_the_same(large, monkey
     with BundleFile(str(large)) as file:
         pool = Pool(file, 0)
         for seq in range(3000):
-            pool.submit(Task(0, seq, 1, ZERO_HASH))
+            pool.submit(0, seq, 1, ZERO_HASH)
         assert len(pool._left) > 0
         assert [task.seq for task, _ in pool.results()] == list(range(3000))
 
@@ -91,13 +92,13 @@ def test_tasks_that_do_not_fit_into_the_pipe_are_done_all_the_same(large, monkey
 def test_small_files_and_processes_with_threads_fork_nothing(large, monkeypatch):
     with BundleFile(str(large)) as file:
         assert file.size < LARGE
-        assert workers_for(file) == 0
-        monkeypatch.setattr(parallel, "LARGE", 1)
         monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
         monkeypatch.setattr(os, "listdir", lambda path: ["1"])
-        assert workers_for(file) == parallel.MAX_WORKERS
+        assert _workers_for(file) == 0
+        monkeypatch.setattr("hark.verify.facts.LARGE", 1)
+        assert _workers_for(file) == parallel.MAX_WORKERS
         monkeypatch.setattr(os, "listdir", lambda path: ["1", "2"])
-        assert workers_for(file) == 0
+        assert _workers_for(file) == 0
 
 
 def test_no_process_and_no_descriptor_is_left_behind(large):
