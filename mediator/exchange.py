@@ -261,12 +261,20 @@ class Exchange(layer.Layer):
             authority=request.data.authority if request.is_http2 else b"",
             path=request.data.path,
             http_version=request.data.http_version,
-            headers=forward.headers,
+            headers=forward.headers + self._framing(),
             content=None,
             trailers=None,
             timestamp_start=0,
             timestamp_end=None,
         )
+
+    def _framing(self) -> Headers:
+        """Return what HTTP/1 needs where HTTP/2 had frames: a body of unknown length is chunked."""
+        request, upstream = self._asked, self._upstream
+        if request is None or upstream is None or not request.is_http2 or upstream.alpn == b"h2":
+            return ()
+        whole = self._agent is not Agent.STREAM or "content-length" in request.headers
+        return () if whole else ((b"transfer-encoding", b"chunked"),)
 
     # The answer
 

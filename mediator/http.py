@@ -1,4 +1,4 @@
-"""The HTTP layer of one agent connection: own streams, HTTP/1 and way to a server; HTTP/2 is mitmproxy's.
+"""The HTTP layer of one agent connection: own streams, own way to a server; the framing is `mediator.wire`'s.
 
 Always: a server is dialled only when an exchange asks for it (nothing is dialled ahead of a verdict), and a
 connection is used again only for the same host, port and scheme of the same agent connection.
@@ -19,7 +19,7 @@ from mitmproxy.proxy.layers.http._http2 import Http2Client
 from hark.policy.decide import Deny
 from mediator.exchange import Exchange
 from mediator.link import Link
-from mediator.wire import AgentHttp1, UpstreamHttp1
+from mediator.wire import AgentHttp1, AgentHttp2, UpstreamHttp1
 
 H2 = b"h2"
 
@@ -50,8 +50,9 @@ class AgentHttp(HttpLayer):
         return [stream for stream in self.streams.values() if isinstance(stream, Exchange)]
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        if isinstance(event, events.Start) and self.context.client.alpn != H2:
-            self.connections[self.context.client] = AgentHttp1(self.context.fork(), self._malformed)
+        if isinstance(event, events.Start):
+            spoken = AgentHttp2 if self.context.client.alpn == H2 else AgentHttp1
+            self.connections[self.context.client] = spoken(self.context.fork(), self._malformed)
         yield from super()._handle_event(event)
         if isinstance(event, events.ConnectionClosed):
             self._forget(event.connection)

@@ -1,9 +1,11 @@
 """One request judged: its authority, its shape, and what credentials it carries. A pure function of its head.
 
 Always: what is returned as `Forward` may be sent to `link.target` as it is; anything else is a `Refusal` and
-nothing of the request leaves. A header that could end another (CR, LF, NUL) refuses the request.
+nothing of the request leaves. A method, path or header that could end its line refuses the request: HTTP/2
+carries any byte in them, and what is sent on may be HTTP/1.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +19,8 @@ from mediator.transcript import Headers
 
 _DROPPED: Final = frozenset((b"expect", b"http2-settings"))
 """`Expect` is answered by us; an upgrade to HTTP/2 in the clear is an offer that a server may ignore."""
+_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TARGET: Final = re.compile(rb"[^\x00-\x20\x7f]+")
 _LINE_BREAKS: Final = (b"\r", b"\n", b"\0")
 
 
@@ -71,6 +75,8 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
 def _shape(asked: Asked, link: Link) -> Refusal | None:
     if asked.method == b"CONNECT":
         return Refusal(403, Deny("hark is not a proxy to be asked: unset the proxy variables", ""))
+    if not _TOKEN.fullmatch(asked.method) or not _TARGET.fullmatch(asked.path):
+        return Refusal(400, Deny("its method or path has a space or a control character in it", ""))
     wanted = b"https" if link.tls else b"http"
     if asked.scheme and asked.scheme != wanted:
         return Refusal(403, Deny(f"the request says it is not {wanted.decode()} but came over it", ""))

@@ -1,4 +1,4 @@
-"""HTTP/1 on the wire, where mitmproxy's own reading of it is not enough for us.
+"""HTTP on the wire, where mitmproxy's own reading of it is not enough for us.
 
 Beyond its classes: trailers pass in both directions, interim answers (103) are skipped instead of taken for
 the answer, a head has a ceiling, and a request that cannot be read is recorded before it is answered.
@@ -29,10 +29,12 @@ from mitmproxy.proxy.layers.http._http1 import (
     Http1Server,
     make_body_reader,
 )
+from mitmproxy.proxy.layers.http._http2 import Http2Server
 
 from mediator.pages import raw_response
 
 MAX_HEAD: Final = 256 << 10  # four times what common servers take; a head is buffered whole
+_PROTOCOL_ERROR: Final = 1  # RFC 9113, 7
 _HEAD_END: Final = (b"\r\n\r\n", b"\n\n")
 
 
@@ -130,6 +132,19 @@ class AgentHttp1(_TrailingConnection, Http1Server):
         yield commands.SendData(self.conn, raw_response(status, f"hark: not sent: {why}.\n".encode()))
         yield commands.CloseConnection(self.conn)
         self.state = self.done
+
+
+class AgentHttp2(Http2Server):
+    """The agent's side in HTTP/2. What the protocol itself forbids is recorded before the connection ends."""
+
+    def __init__(self, context: Context, malformed: Callable[[str], None]) -> None:
+        super().__init__(context)
+        self._malformed = malformed
+
+    def protocol_error(self, message: str, error_code: int = _PROTOCOL_ERROR) -> CommandGenerator[None]:
+        """End the connection."""
+        self._malformed(message.partition(":")[0].lower())
+        yield from super().protocol_error(message, error_code)
 
 
 class UpstreamHttp1(_TrailingConnection, Http1Client):

@@ -17,6 +17,7 @@ from mediator.config import MediatorConfig
 from mediator.origin import Accepted
 from mediator.serve import Mediator
 from tests.fakes.recorder import ListRecorder
+from tests.fakes.upstream import Upstream, serving
 
 API = "api.example.test"
 OTHER = "other.example.test"
@@ -151,6 +152,16 @@ def running(
         mediator.start()
         stack.callback(mediator.stop)
         yield rig
+
+
+@contextmanager
+def served(*names: str) -> Iterator[tuple[Rig, Upstream]]:
+    """Run a mediator that allows the API over TLS, beside its server."""
+    with (
+        serving(API) as upstream,
+        running(API, *names, upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
+    ):
+        yield rig, upstream
 
 
 def loopback_sockets() -> Sockets:

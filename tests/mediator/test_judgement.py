@@ -72,6 +72,9 @@ def test_a_placeholder_is_swapped_in_what_is_sent() -> None:
     ("request_", "status", "words"),
     [
         (asked(HOST, method=b"CONNECT"), 403, "not a proxy"),
+        (asked(HOST, method=b"GET /x"), 400, "its method or path"),
+        (asked(HOST, path=b"/a HTTP/1.1\r\n"), 400, "its method or path"),
+        (asked(HOST, path=b""), 400, "its method or path"),
         (asked(HOST, scheme=b"http"), 403, "not https"),
         (asked(HOST, (b"X", b"a\rb")), 400, "line break"),
         (asked(HOST, (b"X\n", b"a")), 400, "line break"),

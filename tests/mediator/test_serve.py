@@ -1,0 +1,88 @@
+"""The mediator's life: starts at once, stops whole, says why it failed, and checks what it is given first."""
+
+import threading
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from hark.bundle.events import EgressAttempt
+from hark.errors import PolicyError
+from hark.policy.model import HostRule, Policy
+from mediator import resolver
+from mediator.ca import RunCA
+from mediator.config import MediatorConfig
+from mediator.serve import Mediator
+from tests.fakes.recorder import ListRecorder
+from tests.mediator.rig import API, loopback_sockets, running, secret
+
+
+def test_stop_is_idempotent_and_may_come_before_start() -> None:
+    sockets = loopback_sockets()
+    mediator = Mediator(
+        MediatorConfig(Policy()), sockets, ListRecorder(), RunCA.create(datetime.now(UTC)), print
+    )
+    mediator.stop()
+    mediator.start()
+    mediator.stop()
+    mediator.stop()
+    assert not any(thread.name == "mediator" for thread in threading.enumerate())
+
+
+def test_it_stops_at_once_when_nothing_is_under_way() -> None:
+    with running(API) as rig:
+        rig.ask(API)
+        began = time.monotonic()
+        rig.mediator.stop()
+        assert time.monotonic() - began < 0.5
+    assert rig.fatal == []
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (MediatorConfig(Policy(), secrets=(secret("short", API),)), "5 characters"),
+        (MediatorConfig(Policy(), upstreams={API: "nonsense!"}), "-upstream"),
+    ],
+)
+def test_secrets_and_redirects_that_are_no_use_are_refused_before_anything_runs(
+    config: MediatorConfig, words: str
+) -> None:
+    sockets = loopback_sockets()
+    with pytest.raises(PolicyError, match=words):
+        Mediator(config, sockets, ListRecorder(), RunCA.create(datetime.now(UTC)), print)
+    for sock in (sockets.tcp4, sockets.tcp6, sockets.udp4, sockets.udp6, sockets.packets):
+        sock.close()
+
+
+def test_connections_made_just_before_the_end_are_recorded() -> None:
+    with running(API) as rig:
+        rig.ask(API)
+        socks = [rig.dial("198.51.100.7", 1000 + number) for number in range(20)]
+        for sock in socks:
+            sock.close()
+        rig.mediator.stop()
+    assert sorted(event.port for event in rig.recorder.of(EgressAttempt)) == list(range(1000, 1020))
+
+
+def test_a_bug_that_reaches_the_loop_marks_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> bytes:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(resolver.Resolver, "answer", broken)
+    with running(API) as rig:
+        with pytest.raises(TimeoutError):
+            rig.ask_raw(bytes(20), 0.5)
+        assert len(rig.fatal) == 1
+        assert "ZeroDivisionError" in rig.fatal[0]
+
+
+def test_a_secrets_value_can_be_guarded_from_outside() -> None:
+    policy = Policy(allow_hosts=(HostRule(API),))
+    sockets = loopback_sockets()
+    config = MediatorConfig(policy, secrets=(secret("sk-real-5e884898da280471", API),))
+    mediator = Mediator(config, sockets, ListRecorder(), RunCA.create(datetime.now(UTC)), print)
+    mediator.broker.guard(b"harmless")
+    assert "sk-real" not in repr(mediator.broker)
+    mediator.start()
+    mediator.stop()

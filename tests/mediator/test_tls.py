@@ -1,0 +1,85 @@
+"""TLS toward the agent: its own certificate a name, ALPN, a goodbye at a regular end."""
+
+import socket
+import ssl
+
+from tests.fakes.upstream import Call, serving
+from tests.mediator.rig import API, OTHER, running
+
+
+def test_each_name_is_shown_its_own_certificate_signed_by_the_run() -> None:
+    with running(API, OTHER) as rig:
+        for name in (API, OTHER):
+            with rig.tls(name) as sock:
+                certificate = sock.getpeercert()
+                assert certificate is not None
+                assert certificate["subjectAltName"] == (("DNS", name),)
+
+
+def test_the_protocol_that_the_agent_prefers_is_spoken() -> None:
+    with running(API) as rig:
+        for offered, chosen in (
+            (("h2", "http/1.1"), "h2"),
+            (("http/1.1", "h2"), "http/1.1"),
+            (("http/1.1",), "http/1.1"),
+            ((), None),
+        ):
+            with rig.tls(API, 443, None, *offered) as sock:
+                assert sock.selected_alpn_protocol() == chosen
+
+
+def test_old_protocol_versions_are_not_spoken() -> None:
+    with running(API) as rig, rig.tls(API) as sock:
+        assert sock.version() in ("TLSv1.2", "TLSv1.3")
+
+
+def test_a_body_that_ends_with_the_connection_ends_with_a_goodbye() -> None:
+    """Without close_notify a strict client takes it for cut: its error is the control below."""
+    with (
+        serving(API) as upstream,
+        running(API, upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
+    ):
+
+        @upstream.on("/whole")
+        def whole(call: Call) -> None:
+            call.wfile.write(b"HTTP/1.1 200 OK\r\n\r\nall of it")
+            call.cut()
+
+        with rig.tls(API) as sock:
+            sock.suppress_ragged_eofs = False
+            sock.sendall(f"GET /whole HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
+            got = b""
+            while piece := _recv(sock):
+                got += piece
+            assert got.endswith(b"all of it")
+
+
+def test_the_control_a_cut_body_ends_without_a_goodbye() -> None:
+    with (
+        serving(API) as upstream,
+        running(API, upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
+    ):
+
+        @upstream.on("/cut")
+        def cut(call: Call) -> None:
+            call.begin_chunked("text/plain")
+            call.chunk(b"half")
+            call.cut()
+
+        with rig.tls(API) as sock:
+            sock.suppress_ragged_eofs = False
+            sock.sendall(f"GET /cut HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
+            ended = ""
+            while not ended:
+                try:
+                    ended = "" if _recv(sock) else "goodbye"
+                except (ssl.SSLEOFError, ConnectionResetError):
+                    ended = "cut"
+            assert ended == "cut"
+
+
+def _recv(sock: socket.socket) -> bytes:
+    try:
+        return sock.recv(4096)
+    except ssl.SSLZeroReturnError:
+        return b""
