@@ -33,7 +33,7 @@ def policy(place: Path, text: str) -> str:
 def test_without_a_policy_nothing_may_be_reached_and_the_project_is_writable(place):
     prepared = ready(place)
     assert prepared.policy.allow_hosts == ()
-    assert [(g.path, g.access) for g in prepared.plan.grants] == [(str(place), Access.WRITE)]
+    assert [g.path for g in prepared.plan.grants if g.access is Access.WRITE] == [str(place)]
     assert prepared.plan.workdir == str(place)
 
 
@@ -68,7 +68,7 @@ def test_grants_carry_where_they_come_from(place, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     prepared = ready(place, read=(str(tmp_path / "in"),), write=(str(tmp_path / "out"),))
-    assert [(g.path, g.access, g.why) for g in prepared.plan.grants[1:]] == [
+    assert [(g.path, g.access, g.why) for g in prepared.plan.grants if g.why.startswith("-")] == [
         (str(tmp_path / "in"), Access.READ, "-read"),
         (str(tmp_path / "out"), Access.WRITE, "-write"),
     ]
