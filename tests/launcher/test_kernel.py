@@ -26,6 +26,7 @@ def test_a_refused_call_names_itself_and_its_argument() -> None:
     assert number > 0
 
 
+@pytest.mark.attack
 def test_a_tree_is_not_opened_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "real" / "inner").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
@@ -62,6 +63,7 @@ def _is_open(descriptor: int) -> bool:
     return True
 
 
+@pytest.mark.attack
 def test_capabilities_are_gone_from_every_set() -> None:
     def work() -> list[str]:
         os.unshare(os.CLONE_NEWUSER)  # all capabilities, in a namespace of our own
