@@ -1,4 +1,4 @@
-"""Prints every attack by trap, defended and with its defence taken away; exit 1 if one is not as it must be."""
+"""Prints every attack by trap, defended and with its defence taken away; exit 1 if any is not as it must."""
 
 import sys
 import textwrap
