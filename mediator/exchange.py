@@ -385,7 +385,7 @@ class Exchange(layer.Layer):
 
     def _refuse(self, refusal: Refusal, *, body_follows: bool) -> Commands:
         link = self.link
-        link.ledger.attempt(link.target, link.protocol, _text(link.sni), refusal.denied)
+        link.ledger.attempt(link.target, link.protocol, link.sni_text, refusal.denied)
         page = pages.refusal(link.target, refusal.denied)
         yield from self._answer(_page(refusal.status, page, close=body_follows), body_follows=body_follows)
 
@@ -456,7 +456,3 @@ def _echoed(found: FoundError) -> str:
 def _calm(message: str) -> str:
     """Return mitmproxy's words without what it quotes of the server's bytes."""
     return message.partition(":")[0].rstrip(".").lower()
-
-
-def _text(sni: bytes | None) -> str:
-    return (sni or b"").decode("utf-8", "backslashreplace")

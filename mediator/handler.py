@@ -227,8 +227,7 @@ class AgentConnection(ConnectionHandler):
         why = f"the agent's program ended the TLS handshake ({error.partition(':')[0] or 'no reason given'})"
         if any(word in error for word in ("unknown ca", "bad certificate", "certificate unknown")):
             why = "the agent's program does not trust the run's certificate authority"
-        sni = (link.sni or b"").decode("utf-8", "backslashreplace")
-        link.ledger.attempt(link.target, "tls", sni, Deny(why, ""))
+        link.ledger.attempt(link.target, "tls", link.sni_text, Deny(why, ""))
         link.ledger.warn(f"{link.target}: {why}")
 
 

@@ -96,13 +96,9 @@ class AgentHttp(HttpLayer):
     def _malformed(self, why: str) -> None:
         link = self._link
         denied = Deny(f"the request cannot be read: {why}", "")
-        link.ledger.attempt(link.target, link.protocol, _text(link.sni), denied)
+        link.ledger.attempt(link.target, link.protocol, link.sni_text, denied)
 
     def _forget(self, connection: object) -> None:
         """Drop a server's connection that is closed for good, or a long-lived agent's would pile up."""
         if isinstance(connection, Server) and connection.state is ConnectionState.CLOSED:
             self.connections.pop(connection, None)
-
-
-def _text(sni: bytes | None) -> str:
-    return (sni or b"").decode("utf-8", "backslashreplace")

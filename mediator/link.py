@@ -7,6 +7,7 @@ from hark.policy.model import Policy
 from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
+from mediator.text import as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +27,8 @@ class Link:
     def protocol(self) -> str:
         """Return the word for the record."""
         return "https" if self.tls else "http"
+
+    @property
+    def sni_text(self) -> str:
+        """Return the server name for the record."""
+        return as_text(self.sni or b"")
