@@ -10,8 +10,9 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakSet
 
 from hark.errors import UpstreamError
 from hark.policy.host import is_address
@@ -51,9 +52,20 @@ class Dialler:
 
     redirects: Mapping[str, Redirect]
     trust: UpstreamTrust
+    opened: WeakSet[asyncio.WriteTransport] = field(default_factory=WeakSet)
+
+    def abort_all(self) -> None:
+        """End every connection: one that was closed may still be waiting for the server's goodbye."""
+        for transport in list(self.opened):
+            transport.abort()
 
     async def dial(self, target: Destination, *, tls: bool, h2: bool) -> Streams:
         """Connect to an allowed host. Raises UpstreamError."""
+        reader, writer = await self._connected(target, tls=tls, h2=h2)
+        self.opened.add(writer.transport)
+        return reader, writer
+
+    async def _connected(self, target: Destination, *, tls: bool, h2: bool) -> Streams:
         context = self.trust.context(h2=h2) if tls else None
         places = await self._places(target)
         problem = ""

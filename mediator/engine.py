@@ -85,6 +85,8 @@ class Engine:
             await asyncio.sleep(0.01)
         for connection in list(self._open):
             connection.end(ENDED)
+        if self._loading is not None and self._loading.exception() is None:
+            self._loading.result()[0].abort_all()
 
     def _busy(self) -> bool:
         return any(connection.busy for connection in self._open)

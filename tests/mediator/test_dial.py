@@ -100,6 +100,18 @@ def test_a_server_that_does_not_speak_tls_is_said_so() -> None:
             attempt(dialler)
 
 
+def test_every_connection_can_be_ended_at_once() -> None:
+    async def ended(dialler: Dialler) -> bytes:
+        reader, writer = await dialler.dial(TARGET, tls=True, h2=False)
+        writer.close()  # waits for the server's goodbye, which does not come
+        dialler.abort_all()
+        return await asyncio.wait_for(reader.read(), 5)
+
+    with serving(API) as upstream:
+        dialler = Dialler(read_redirects({API: upstream.address}), UpstreamTrust(upstream.ca_pem))
+        assert asyncio.run(ended(dialler)) == b""
+
+
 def test_contexts_verify_and_offer_what_they_should() -> None:
     trust = UpstreamTrust(b"text before\n" + _any_root() + b"\ntext after \xff", b"")
     for h2 in (False, True):
