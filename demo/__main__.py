@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from demo import stubs
 
@@ -30,10 +29,14 @@ def show(*words: str, env: dict[str, str] | None = None, code: int = 0) -> None:
         sys.exit(f"demo: that should have ended with {code} and ended with {ended.returncode}")
 
 
-def ask(*words: str) -> list[dict[str, Any]]:
-    """Run a hark command that prints JSON lines and return them."""
+def first(kind: str, **fields: object) -> int:
+    """Return the number of the run's first event of this kind that has these fields."""
+    words = ("inspect", "--json", "-kind", kind, "../run.hark")
     ended = subprocess.run((*HARK, *words), stdout=subprocess.PIPE, check=True)
-    return [json.loads(line) for line in ended.stdout.splitlines()]
+    for event in map(json.loads, ended.stdout.splitlines()):
+        if event["fields"].items() >= fields.items():
+            return int(event["seq"])
+    sys.exit(f"demo: the run should have a {kind} with {fields}, and has none")
 
 
 def main() -> int:
@@ -68,6 +71,10 @@ def story(folder: Path, project: Path) -> None:
     print("\nEverything that crossed the boundary is on the record, refusals included:")
     show("inspect", "../run.hark")
 
+    attempt = first("LlmRequest", host="203.0.113.9")
+    print("\nThe request that was refused holds a placeholder where the key would be:")
+    show("inspect", "-seq", str(attempt), "../run.hark")
+
     bundle = Path("../run.hark").read_bytes()
     print(f"\nthe model was sent the real key: {'yes' if keys == [real_key] else 'NO'}")
     print(f"the real key stands in the record: {'YES' if real_key.encode() in bundle else 'no'}")
@@ -77,11 +84,7 @@ def story(folder: Path, project: Path) -> None:
     print("\nAnyone who has the signer's key can check the record:")
     show("verify", "-key", KEY, "../run.hark")
 
-    denial = next(
-        event["seq"]
-        for event in ask("inspect", "--json", "-kind", "EgressDecision", "../run.hark")
-        if event["fields"]["allowed"] is False
-    )
+    denial = first("EgressDecision", allowed=False)
     print("\nand one denial can be proved alone, without showing the rest:")
     show("prove", "-seq", str(denial), "-out", "../denial.json", "../run.hark")
     show("prove", "-check", "../denial.json", "-key", KEY)

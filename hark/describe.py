@@ -140,11 +140,13 @@ def _allowed(allowed: bool, rest: str, why: str) -> str:  # noqa: FBT001 (a fiel
 
 
 def _request(e: ev.LlmRequest) -> str:
-    streaming = ", body follows" if not e.request_key and not e.body else ""
-    return f"{e.method} {e.host}{e.path}, {_body(e.body)}{streaming}"
+    body = "body follows" if e.streaming and not e.body else _body(e.body)
+    return f"{e.method} {e.host}{e.path}, {body}"
 
 
 def _end(e: ev.LlmResponseEnd) -> str:
+    if e.error.startswith(ev.REFUSED):
+        return f"{e.status} by hark, the request was {e.error}"
     return f"{e.status} in {_count(e.chunk_count, 'chunk')}" + (f", broken off: {e.error}" if e.error else "")
 
 

@@ -134,7 +134,9 @@ class Exchange(layer.Layer):
             interim = http.Response(b"HTTP/1.1", 100, b"Continue", (), None, None, 0, None)
             yield self._to_agent(ResponseHeaders(self.stream_id, interim))
         size = 0 if event.end_stream else expected_http_body_size(event.request)
-        if size is not None and 0 <= size <= MAX_WHOLE_BODY and (size or event.end_stream):
+        # HTTP/2 may announce no length and send a body all the same; in HTTP/1 that is no body.
+        known = event.end_stream or bool(size) or not event.request.is_http2
+        if size is not None and 0 <= size <= MAX_WHOLE_BODY and known:
             self._agent = Agent.WHOLE
             return
         self._record_request(b"", streamed=True)
@@ -196,6 +198,7 @@ class Exchange(layer.Layer):
         try:
             body = self._outgoing.feed(body) + self._outgoing.finish()
         except FoundError as found:
+            self._record_request(body, streamed=False, sent=False)
             yield from self._refuse_body(found)
             return
         self._agent = Agent.DONE
@@ -226,16 +229,19 @@ class Exchange(layer.Layer):
         joined = b"\n".join(name + b": " + value for name, value in self._request_trailers)
         return self.link.broker.in_path(joined)
 
-    def _record_request(self, body: bytes, *, streamed: bool) -> None:
-        request, forward = self._asked, self._forward
-        if request is None or forward is None:
+    def _record_request(self, body: bytes, *, streamed: bool, sent: bool = True) -> None:
+        """Record the request, and which credentials go with it unless it is not sent."""
+        request = self._asked
+        if request is None:
             raise RuntimeError("a body without a request")
         host = recorded_host(self.link.target, tls=self.link.tls)
         headers = tuple(request.headers.fields)
         self.transcript.request(
             host, request.data.method, request.data.path, headers, body, streamed=streamed
         )
-        for injection in forward.injections:
+        if not sent or self._forward is None:
+            return
+        for injection in self._forward.injections:
             self.link.ledger.injected(self.link.target, injection)
 
     def _connect(self, *, end_stream: bool) -> Commands:
@@ -386,8 +392,13 @@ class Exchange(layer.Layer):
     def _refuse(self, refusal: Refusal, *, body_follows: bool) -> Commands:
         link = self.link
         link.ledger.attempt(link.target, link.protocol, link.sni_text, refusal.denied)
+        if not self.transcript.open:
+            self._record_request(b"", streamed=False, sent=False)
         page = pages.refusal(link.target, refusal.denied)
-        yield from self._answer(_page(refusal.status, page, close=body_follows), body_follows=body_follows)
+        response = _page(refusal.status, page, close=body_follows)
+        shown = b"" if self._bodiless else page
+        self.transcript.refused(refusal.status, tuple(response.headers.fields), shown, refusal.denied.reason)
+        yield from self._answer(response, body_follows=body_follows)
 
     def _refuse_body(self, found: FoundError) -> Commands:
         """A placeholder in a body: of a streamed one, what came before it has left already."""
@@ -396,8 +407,6 @@ class Exchange(layer.Layer):
         if self._server is Server.BODY:
             yield from self._fail(refusal.denied.reason)
             return
-        if self.transcript.open:
-            self.transcript.end(refusal.denied.reason)
         yield from self._refuse(refusal, body_follows=self._agent is Agent.STREAM)
 
     def _answer(self, response: http.Response, *, body_follows: bool) -> Commands:

@@ -6,6 +6,7 @@ read. mitmproxy is not loaded for a refusal, only when the first allowed connect
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +14,7 @@ from typing import Final
 from hark.errors import HarkError
 from hark.policy.decide import Allow, Deny, Verdict
 from hark.policy.model import Policy
-from mediator import pages
+from mediator import pages, refused
 from mediator.addresses import AddressPool
 from mediator.authority import Destination, destination, judge_dial, judge_sni
 from mediator.ledger import Ledger
@@ -21,6 +22,7 @@ from mediator.origin import Origin
 from mediator.resolver import Resolver
 from mediator.sniff import Http, More, Sniffed, Tls, Unknown, sniff
 from mediator.text import as_text
+from mediator.transcript import Transcript
 from mediator.transport import Streams, reset
 
 DNS_PORT: Final = 53
@@ -115,6 +117,8 @@ class Gate:
                 self._record(target, "http", dialled)
                 if isinstance(dialled, Deny):
                     page = pages.refusal(target, dialled)
+                    head = await _rest_of_head(streams.reader, first)
+                    refused.record(Transcript(self.ledger, time.monotonic_ns), target, head, page, dialled)
                     await _say(streams, pages.raw_response("403 Forbidden", page))
                     return
                 await self.carry(target, spoken, first, streams)
@@ -155,6 +159,20 @@ async def _first_bytes(reader: asyncio.StreamReader, patience: float) -> tuple[b
     except TimeoutError:
         pass
     return first, spoken
+
+
+async def _rest_of_head(reader: asyncio.StreamReader, first: bytes) -> bytes:
+    """Read on to the end of the request's head, for the record; not for long, nor beyond a ceiling."""
+    try:
+        async with asyncio.timeout(PEEK_S):
+            while b"\r\n\r\n" not in first and len(first) < refused.MAX_HEAD:
+                piece = await reader.read(_STEP)
+                if not piece:
+                    break
+                first += piece
+    except TimeoutError:
+        pass
+    return first
 
 
 async def _say(streams: Streams, words: bytes) -> None:

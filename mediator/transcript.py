@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hark.bundle.events import (
+    REFUSED,
     LlmRequest,
     LlmResponseChunk,
     LlmResponseEnd,
@@ -98,6 +99,13 @@ class Transcript:
         )
         self._received += 1
         self._last = now
+
+    def refused(self, status: int, headers: Headers, page: bytes, reason: str) -> None:
+        """Record that the request was not sent, and the page that the agent got instead."""
+        self.response(status, headers)
+        if page:
+            self.chunk(page)
+        self.end(f"{REFUSED}{reason}")
 
     def end(self, error: str = "") -> None:
         """Record the end. `error` says why there is no, or no whole, answer."""

@@ -81,6 +81,10 @@ __all__ = [
 ]
 
 
+REFUSED: Final = "refused: "
+"""How LlmResponseEnd's error begins where hark answered in the server's place: the request was not sent."""
+
+
 class PolicyLoaded(NamedTuple):
     """The policy in force, as understood and as it was written."""
 

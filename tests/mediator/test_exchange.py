@@ -113,7 +113,13 @@ def test_a_later_request_for_another_host_is_refused_on_a_kept_connection_which_
         page = refused.read().decode()
         client.request("GET", "/ok2")
         assert client.getresponse().read() == b"GET /ok2 0"
-        rig.recorder.wait_for(LlmResponseEnd, 2)
+        ends = rig.recorder.wait_for(LlmResponseEnd, 3)
+    assert [(end.status, end.error.startswith("refused: ")) for end in ends] == [
+        (200, False),
+        (403, True),
+        (200, False),
+    ]
+    assert [request.path for request in rig.recorder.of(LlmRequest)] == ["/ok", "/fronted", "/ok2"]
     assert refused.status == 403
     assert refused.getheader("content-type") == "text/plain; charset=utf-8"
     assert f"the request's host is {OTHER}:443, but the connection was made to {API}:443" in page
@@ -163,7 +169,10 @@ def test_a_request_that_could_be_read_in_two_ways_is_refused_and_recorded(head: 
         assert answer.split(b"\r\n")[0].split()[1] == str(status).encode()
         decisions = rig.recorder.wait_for(EgressDecision, 2)
     assert [event.allowed for event in decisions] == [True, False]
-    assert rig.recorder.of(LlmRequest) == []
+    requests, ends = rig.recorder.of(LlmRequest), rig.recorder.of(LlmResponseEnd)
+    assert [request.exchange for request in requests] == [end.exchange for end in ends]
+    assert all((end.status, end.error.startswith("refused: ")) == (status, True) for end in ends)
+    assert rig.recorder.of(SecretInjected) == []
     assert upstream.seen == []
     assert rig.fatal == []
 
