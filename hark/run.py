@@ -101,9 +101,13 @@ class _Run:
 
         broker = Broker(self.prepared.secrets)
         header = record.header(self.place.run_id, self.prepared)
-        with Writer.create(
-            self.place.path, header, guard=broker.guard, on_failure=lambda error: self.fail(str(error))
-        ) as writer:
+        try:
+            writer = Writer.create(
+                self.place.path, header, guard=broker.guard, on_failure=lambda error: self.fail(str(error))
+            )
+        except RecordError as error:
+            raise _refusal(error) from error
+        with writer:
             return self._recorded(writer, broker)
 
     def fail(self, why: str) -> None:
@@ -113,22 +117,32 @@ class _Run:
         self.boundary.kill(why)
 
     def _recorded(self, writer: Writer, broker: Broker) -> int:
+        before = project.fingerprints(self.plan.workdir, self.prepared.policy.unprotect)
         try:
             mediator = self._start(writer)
         except HarkError as error:
-            self._seal(writer, broker, outcome.reason(outcome.NEVER_STARTED, str(error)), error.exit_code)
-            raise _refusal(error) from error
-        before = project.fingerprints(self.plan.workdir, self.prepared.policy.unprotect)
+            refusal = _refusal(error)
+            self._seal(writer, broker, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
+            raise refusal from error
+        try:
+            code = self._finish(writer, broker, self._attend(mediator))
+            self._summarise(mediator, before)
+        except HarkError:
+            raise
+        except Exception as error:
+            # The agent's own exit code must not be mistaken for a bug of ours, nor the other way round.
+            raise RecordError(f"{type(error).__name__} in hark itself ended the run: {error}") from error
+        return code
+
+    def _attend(self, mediator: Mediator) -> Ended:
+        """Wait for the agent to end, then for all that it sent to be on the record."""
         prefetch = threading.Timer(PREFETCH_AFTER_S, mediator.prefetch)
         prefetch.start()
         try:
-            ended = self.boundary.wait()
+            return self.boundary.wait()
         finally:
             prefetch.cancel()
             mediator.stop()
-        code = self._finish(writer, broker, ended)
-        self._summarise(mediator, before)
-        return code
 
     def _start(self, writer: Writer) -> Mediator:
         """Put everything in place and on the record, then let the agent go."""

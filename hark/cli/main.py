@@ -81,6 +81,7 @@ def _outcome(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except HarkError as error:
+        _trace_if_asked(error)
         return _fail(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 (the last edge: what arrives here is a bug, and is called one)
         if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
@@ -164,12 +165,16 @@ def _os_sentence(error: OSError) -> str:
     return f"cannot use {os.fsdecode(cast('str | bytes', error.filename))}: {why}"
 
 
-def _internal(error: BaseException) -> int:
-    """A bug: one line for everybody, the traceback for who asks."""
+def _trace_if_asked(error: BaseException) -> None:
     if os.environ.get("HARK_DEBUG") == "1":
         import traceback
 
         traceback.print_exception(error)
+
+
+def _internal(error: BaseException) -> int:
+    """A bug: one line for everybody, the traceback for who asks."""
+    _trace_if_asked(error)
     text = f"internal error: {type(error).__name__}: {error}; please report it with HARK_DEBUG=1 output"
     return _fail(text, EXIT_INTERNAL)
 

@@ -135,6 +135,14 @@ def test_a_destination_that_exists_is_refused_before_the_agent_starts(rootless: 
     assert not (rootless.project / "started").exists()
 
 
+def test_a_state_directory_that_cannot_be_written_is_refused_before_the_agent_starts(rootless: Desk):
+    rootless.env["XDG_STATE_HOME"] = "/proc/self"
+    ended = ok(rootless.hark("run", "--", "touch", "started"), 125)
+    assert ended.stderr.splitlines()[-1].startswith("hark: ")
+    assert "Traceback" not in ended.stderr
+    assert not (rootless.project / "started").exists()
+
+
 @pytest.mark.parametrize("where", ["/no/such/folder/run.hark", "/proc/run.hark", "/tmp/" + "x" * 300])
 def test_a_destination_that_cannot_be_written_is_refused_before_the_agent_starts(rootless: Desk, where: str):
     ended = ok(rootless.hark("run", "-o", where, "--", "touch", "started"), 125)
