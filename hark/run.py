@@ -23,6 +23,7 @@ from hark import project
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, RecordError
 from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
+from launcher.plan import GATEWAY_V4
 from launcher.supervise import Boundary, Ended, NeverStarted, launch
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class _Run:
         writer.append(record.boundary(self.plan, self.boundary.facts), durable=True)
         mediator.start()
         try:
-            self.boundary.start(_trust_files(ca.trust_bundle(roots), self.plan, self.environ))
+            self.boundary.start(_files(ca.trust_bundle(roots), self.plan, self.environ))
         except BaseException:
             mediator.stop()
             raise
@@ -218,11 +219,12 @@ class _Run:
             self.say(f"the agent changed {name}, which other programs act on; look at it before they do")
 
 
-def _trust_files(bundle: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, bytes]:
-    """Return what the agent is shown so that its programs trust the run's CA beside the host's roots."""
+def _files(bundle: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, bytes]:
+    """Return what the agent is shown so that it asks us for names and trusts the run's CA too."""
     from mediator import trust
 
-    files = dict.fromkeys((CA_BUNDLE, *trust.bundle_paths(environ)), bundle)
+    files = {"/etc/resolv.conf": f"nameserver {GATEWAY_V4}\n".encode()}  # also where /etc itself is granted
+    files |= dict.fromkeys((CA_BUNDLE, *trust.bundle_paths(environ)), bundle)
     if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
         files[JAVA_STORE] = trust.java_store(bundle)
     return files

@@ -67,7 +67,8 @@ def build(
     _add_layers(view, trees)
     _add_links(view)
     for name, content in generated(plan, identity).items():
-        _write("." + name, content)
+        if not os.path.lexists("." + name):  # a grant of the host's own file is the operator's word
+            _write("." + name, content)
     _pivot()
     _make_empties()
     _guard_proc()

@@ -112,6 +112,14 @@ def test_without_a_policy_everything_is_denied_and_the_end_says_what_would_allow
     assert not any(decision["allowed"] for decision in decisions)
 
 
+@pytest.mark.parametrize("grant", ["/etc/hosts", "/etc"])
+def test_a_grant_of_the_hosts_own_settings_is_shown_and_names_still_come_to_us(rootless: Desk, grant: str):
+    script = "cat /etc/hosts; curl -sS https://a.example/; true"
+    ended = ok(rootless.run("-read", grant, "--", "sh", "-c", script))
+    assert ended.stdout == Path("/etc/hosts").read_text()
+    assert "hark: denied a.example" in ended.stderr
+
+
 def test_every_run_is_signed_with_the_users_key_which_is_named_once(rootless: Desk):
     first = ok(rootless.hark("run", "--", "true"))
     second = ok(rootless.hark("run", "--", "true"))
