@@ -17,7 +17,7 @@ from pathlib import Path
 from demo import stubs
 
 HERE = Path(__file__).parent
-KEY = "../config/hark/signing.key"
+KEY = "../config/hark/signing.key.pub"
 HARK = (sys.executable, "-m", "hark.cli.main")
 
 

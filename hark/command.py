@@ -111,15 +111,15 @@ def _prefix(program: str, home: str) -> Iterator[str]:
     ):  # pyenv, rbenv, nodenv: the shim asks the rest
         yield prefix
         return
-    if last not in ("bin", "Scripts", "sbin") or not _is_installation(prefix, home):
+    if last not in ("bin", "Scripts", "sbin") or not is_installation(prefix, home):
         return
     yield prefix
     for base in _venv_home(prefix):
-        if _is_installation(os.path.dirname(base), home):
+        if is_installation(os.path.dirname(base), home):
             yield os.path.dirname(base)
 
 
-def _is_installation(prefix: str, home: str) -> bool:
+def is_installation(prefix: str, home: str) -> bool:
     """Refuse prefixes that hold more than a program: the home directory, ~/.local, or anything above."""
     real, home = os.path.realpath(prefix or "/"), os.path.realpath(home)
     if real == "/" or f"{home}/".startswith(f"{real}/") or real == f"{home}/.local":

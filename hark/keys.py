@@ -7,6 +7,7 @@ pin a stranger's (pin the 64 hex digits). No message holds key material. Encrypt
 are not done here; the bytes of a key file are `hark.bundle.tree_head`'s.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import Final
 from hark.bundle.tree_head import (
     KEY_SIZE,
     MAX_KEY_FILE,
+    PUBLIC_PEM,
     SigningKey,
     parse_public_key,
     parse_signing_key,
@@ -66,8 +68,12 @@ def load_private(path: str) -> SigningKey:
     """Read a private key that only its owner can read, and whose owner is the caller (or root)."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _refuse_exposed(os.fstat(fd), path, directory=False)
-        return parse_signing_key(_read(fd))
+        status = os.fstat(fd)
+        text = _read(fd) if stat.S_ISREG(status.st_mode) else ""
+        if text.startswith(f"-----BEGIN {PUBLIC_PEM}-----"):
+            raise PolicyError(f"{path} is a public key; to sign, name the private key that it belongs to")
+        _refuse_exposed(status, path, directory=False)
+        return parse_signing_key(text)
     except BundleError as error:  # a key to sign with is the operator's to mend, before any run starts
         raise PolicyError(f"{path}: {error}") from None
     finally:
@@ -103,15 +109,27 @@ def user_key(environ: Mapping[str, str]) -> tuple[SigningKey, bool]:
     """The user's signing key and whether it was made just now. First runs that race agree on one key."""
     path = user_key_path(environ)
     ensure_private_directory(os.path.dirname(path))
-    try:
-        return load_private(path), False
-    except FileNotFoundError:
-        pass
-    try:
-        create_private(path, generate())
-    except FileExistsError:
-        return load_private(path), False
-    return load_private(path), True
+    made = False
+    if not os.path.lexists(path):
+        with contextlib.suppress(FileExistsError):
+            create_private(path, generate())
+            made = True
+    key = load_private(path)
+    with contextlib.suppress(
+        OSError
+    ):  # it can be made again from the private half, and stands in each bundle
+        _show_public(f"{path}.pub", key.public_key)
+    return key, made
+
+
+def _show_public(path: str, public: bytes) -> None:
+    """Have the half to hand out beside the key; that of an older key steps aside under its own name."""
+    if os.path.lexists(path):
+        older = public_from(path)
+        if older == public:
+            return
+        os.rename(path, f"{path}.{older.hex()[:8]}")
+    create_public(path, public)
 
 
 def ensure_private_directory(path: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hark import environment, project
-from hark.command import Command, find_command
+from hark.command import find_command, is_installation
 from hark.errors import PolicyError
 from hark.policy.decide import Deny, decide_name
 from hark.policy.host import HostError, canonical_host
@@ -65,8 +65,10 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     workdir = os.path.realpath(options.workdir or os.getcwd())
     surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect)
     command = find_command(options.argv[0], workdir, environ.get("PATH", environment.DEFAULT_PATH), home)
-    grants = _grants(options, policy, command, workdir, home)
+    needs = (*command.needs, *_active(environ, home))
+    grants = _grants(options, policy, needs, workdir, home)
     secrets = resolve(policy.secrets, environ, home, placeholder_for)
+    _refuse_leaks(secrets, options.argv)
     env = environment.build(
         environ,
         home=home,
@@ -119,11 +121,13 @@ def _user(environ: Mapping[str, str]) -> str:
         return environ.get("USER", "user")
 
 
-def _grants(options: Options, policy: Policy, command: Command, workdir: str, home: str) -> tuple[Grant, ...]:
+def _grants(
+    options: Options, policy: Policy, needs: tuple[str, ...], workdir: str, home: str
+) -> tuple[Grant, ...]:
     """List what the agent may see beside the system, widest reason first; one grant a path."""
     grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory")]
     why = f"needed by {options.argv[0]}"
-    grants += [Grant(path, Access.READ, why) for path in command.needs if not _is_system(path)]
+    grants += [Grant(path, Access.READ, why) for path in needs if not _is_system(path)]
     grants += [_granted(path, Access.READ, "read_paths", home) for path in policy.read_paths]
     grants += [_granted(path, Access.WRITE, "write_paths", home) for path in policy.write_paths]
     grants += [_granted(path, Access.READ, "-read", home) for path in options.read]
@@ -133,6 +137,12 @@ def _grants(options: Options, policy: Policy, command: Command, workdir: str, ho
         if grant.path not in chosen or grant.access is Access.WRITE:
             chosen[grant.path] = grant
     return tuple(chosen.values())
+
+
+def _active(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
+    """Return the environment that the caller works in: a shell in the agent finds its programs too."""
+    venv = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or ""
+    return (os.path.realpath(venv),) if os.path.isabs(venv) and is_installation(venv, home) else ()
 
 
 def _has_java(path: str) -> bool:
@@ -159,6 +169,16 @@ def _granted(path: str, access: Access, why: str, home: str) -> Grant:
     return Grant(real, access, why)
 
 
+def _refuse_leaks(secrets: tuple[Secret, ...], argv: tuple[str, ...]) -> None:
+    """Refuse a command line that hands the agent what the policy keeps from it."""
+    for secret in secrets:
+        if any(secret.value in word for word in argv):
+            raise PolicyError(
+                f"the command's arguments hold the value of secrets.{secret.name}, a secret from the agent; "
+                f"let it read {secret.name} from its environment"
+            )
+
+
 def _secret_files(policy: Policy, home: str) -> list[str]:
     """List the files that secrets are read from: they may lie inside what the agent can see."""
     files = [spec.file for spec in policy.secrets if spec.file is not None]
@@ -182,6 +202,8 @@ def _own_places(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
 
 def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
     """Read `-upstream HOST=ADDR[:PORT]`. A host that the policy does not allow is a mistake, not a grant."""
+    from mediator.upstream import read_redirects
+
     upstreams: dict[str, str] = {}
     for word in words:
         host, equals, address = word.partition("=")
@@ -193,6 +215,7 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
             raise PolicyError(f"-upstream {word}: {error}") from None
         if name in upstreams:
             raise PolicyError(f"-upstream names {name} twice")
+        read_redirects({name: address})
         if isinstance(decide_name(policy, name), Deny):
             raise PolicyError(
                 f'-upstream names {name}, which allow_hosts does not; add "{name}" to the policy'

@@ -90,9 +90,17 @@ def fingerprints(root: str, unprotect: tuple[str, ...]) -> dict[str, bytes]:
     return found
 
 
-def changes(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
-    """Return relative paths that were added, removed or changed, sorted."""
-    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+def changes(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, int]:
+    """Return what was added, removed or changed: a single path by its name, several by what they lie in.
+
+    The values are numbers of files. git's own samples, which nothing runs, do not count.
+    """
+    changed: dict[str, list[str]] = {}
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name) and not name.endswith(".sample"):
+            top = next((path for path in PROTECTED if name == path or name.startswith(f"{path}/")), name)
+            changed.setdefault(top, []).append(name)
+    return {names[0] if len(names) == 1 else top: len(names) for top, names in changed.items()}
 
 
 def _check_root(root: str, home: str) -> None:

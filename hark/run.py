@@ -71,7 +71,7 @@ def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place
         key, made = keys.user_key(environ)
         if made:
             where = keys.user_key_path(environ)
-            say(f"made your signing key {keys.name(key.public_key)} in {where}; keep a copy of it")
+            say(f"made your signing key {keys.name(key.public_key)}; hand out {where}.pub to check bundles")
     run_id = ids.ulid(time.time_ns(), os.urandom(ids.RANDOM_BYTES))
     destination = None if options.output is None else os.path.abspath(options.output)
     if destination is not None:
@@ -215,8 +215,9 @@ class _Run:
         for line in summary_lines(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
             self.say(line)
         after = project.fingerprints(self.plan.workdir, self.prepared.policy.unprotect)
-        for name in project.changes(before, after):
-            self.say(f"the agent changed {name}, which other programs act on; look at it before they do")
+        for name, count in project.changes(before, after).items():
+            files = "" if count == 1 else f" ({count} files)"
+            self.say(f"the agent changed {name}{files}, which other programs act on; look before they do")
 
 
 def _files(bundle: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, bytes]:
@@ -235,7 +236,8 @@ def summary_lines(summary: Summary, *, has_policy: bool) -> Iterator[str]:
     for denied in summary.denied[:MAX_DENIALS_SHOWN]:
         times = "" if denied.count == 1 else f", {denied.count} times"
         port = f":{denied.port}" if denied.port else ""
-        yield f"denied {denied.host}{port} ({denied.protocol}{times})"
+        why = "" if denied.rule else f": {denied.reason}"
+        yield f"denied {denied.host}{port} ({denied.protocol}{times}){why}"
     more = len(summary.denied) - MAX_DENIALS_SHOWN + summary.denied_uncounted
     if more > 0:
         yield f"denied {more} more; `hark inspect` lists them"

@@ -126,6 +126,18 @@ def launch(plan: Plan) -> "Boundary":
     return Boundary(plan, identity, child, ours)
 
 
+def _hold(child: int) -> int:
+    """A descriptor of the child, which no other process can take the place of."""
+    try:
+        return os.pidfd_open(child)
+    except OSError as error:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise ConfinementError(
+            f"this kernel or container refuses pidfd_open ({error.strerror}); ask `hark doctor` why"
+        ) from error
+
+
 class Boundary:
     """One boundary and, once started, the agent in it.
 
@@ -136,7 +148,7 @@ class Boundary:
         self._plan = plan
         self._identity = identity
         self._child: int | None = child
-        self._holder = os.pidfd_open(child)
+        self._holder = _hold(child)
         self._channel = channel
         self._received: dict[str, wire.Message] = {}
         self._sockets: Sockets | None = None

@@ -4,13 +4,14 @@ Every spelling is made canonical first (`hark.policy.host`); what has no canonic
 Judged for each request and not for each connection, on the port that the agent dialled. Pure functions.
 """
 
+import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hark.policy.decide import Deny, Verdict, decide_host
-from hark.policy.host import HostError, canonical_host, format_authority, split_authority
+from hark.policy.host import HostError, canonical_host, format_authority, is_address, split_authority
 from hark.policy.model import HostRule, Policy
-from mediator.addresses import AddressPool
+from mediator.addresses import RANGE, AddressPool
 from mediator.text import clipped
 
 
@@ -33,6 +34,8 @@ def destination(address: str, port: int, pool: AddressPool) -> Destination:
 
 def judge_dial(policy: Policy, dialled: Destination) -> Verdict:
     """Judge a connection by what was dialled alone."""
+    if is_address(dialled.host) and ipaddress.ip_address(dialled.host) in RANGE:
+        return Deny(f"{dialled.host} stands for no name that was asked for", "")
     return decide_host(policy, dialled.host, dialled.port)
 
 

@@ -370,6 +370,7 @@ class Exchange(layer.Layer):
 
     def _fail(self, reason: str) -> Commands:
         """No answer, or no more of it: say why where the agent can still be told, and record what it got."""
+        self.link.ledger.warn(f"no whole answer from {self.link.target}: {reason}")
         if self._server is Server.BODY:
             self._server = Server.DONE
             self.transcript.end(reason)

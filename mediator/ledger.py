@@ -19,7 +19,7 @@ from hark.bundle.events import (
     SecretInjected,
 )
 from hark.errors import RecordError
-from hark.policy.decide import Allow, Verdict
+from hark.policy.decide import Allow, Deny, Verdict
 from mediator.authority import Destination
 from mediator.config import Recorder
 from mediator.credentials import Injection
@@ -34,13 +34,17 @@ MAX_BURST: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """One target that was refused, and how often. `rule` is the `allow_hosts` entry that would allow it."""
+    """One target that was refused, how often and why the first time.
+
+    `rule` is the `allow_hosts` entry that would allow it, empty where none would.
+    """
 
     host: str
     port: int
     protocol: str
     count: int
     rule: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Summary:
 
 @dataclass(slots=True)
 class _Tally:
-    denied: dict[tuple[str, int, str], Denied] = field(default_factory=dict)
+    denied: dict[tuple[str, int, str, str], Denied] = field(default_factory=dict)
     uncounted: int = 0
     secrets: dict[tuple[str, str], int] = field(default_factory=dict)
     warnings: dict[str, None] = field(default_factory=dict)
@@ -109,7 +113,7 @@ class Ledger:
         if isinstance(verdict, Allow):
             self.append(EgressDecision(host=target.host, allowed=True, rule=verdict.rule))
             return
-        self._count(target.host, target.port, protocol, verdict.hint)
+        self._count(target.host, target.port, protocol, verdict)
         self.append(
             EgressDecision(host=target.host, allowed=False, rule="", reason=verdict.reason), durable=True
         )
@@ -124,7 +128,7 @@ class Ledger:
         if isinstance(verdict, Allow):
             self.append(DnsDecision(name=name, allowed=True, rule=verdict.rule, answer=answer))
             return
-        self._count(name, 0, "dns", verdict.hint)
+        self._count(name, 0, "dns", verdict)
         self.append(DnsDecision(name=name, allowed=False, reason=verdict.reason), durable=True)
 
     def injected(self, target: Destination, injection: Injection) -> None:
@@ -173,14 +177,14 @@ class Ledger:
             self.fail(reason)
             raise RecordError(reason)
 
-    def _count(self, host: str, port: int, protocol: str, rule: str) -> None:
+    def _count(self, host: str, port: int, protocol: str, verdict: Deny) -> None:
         with self._lock:
-            key = (host, port, protocol)
+            key = (host, port, protocol, verdict.hint or verdict.reason)
             entry = self._tally.denied.get(key)
             if entry is not None:
                 self._tally.denied[key] = replace(entry, count=entry.count + 1)
             elif len(self._tally.denied) < MAX_SUMMARY:
-                self._tally.denied[key] = Denied(host, port, protocol, 1, rule)
+                self._tally.denied[key] = Denied(host, port, protocol, 1, verdict.hint, verdict.reason)
             else:
                 self._tally.uncounted += 1
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def checked(path: str) -> str:
-    """`path`, if it can be opened and is no directory; else an OSError that names it."""
+    """Where `path` or the run of that id is, if it can be opened and is no directory; else an OSError."""
+    path = located(path)
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if stat.S_ISDIR(os.fstat(fd).st_mode):
@@ -23,6 +24,17 @@ def checked(path: str) -> str:
     finally:
         os.close(fd)
     return path
+
+
+def located(name: str) -> str:
+    """The path that `name` stands for: a file, or a run of this machine by its id, as `hark ls` shows it."""
+    from hark.ids import is_ulid
+
+    if os.path.lexists(name) or not is_ulid(name):
+        return name
+    from hark.bundle import store
+
+    return store.run_path(store.runs_directory(os.environ), name)
 
 
 def opened(path: str) -> "BundleFile":

@@ -133,6 +133,8 @@ def test_a_run_without_o_is_found_by_ls(rootless: Desk):
     ok(rootless.hark("run", "--", "true"))
     listed = [json.loads(line) for line in ok(rootless.hark("ls", "--json")).stdout.splitlines()]
     assert [run["state"] for run in listed] == ["sealed"]
+    verified = ok(rootless.hark("verify", listed[0]["run"]))
+    assert verified.stdout.startswith("VERIFIED")
 
 
 def test_a_destination_that_exists_is_refused_before_the_agent_starts(rootless: Desk):

@@ -102,7 +102,7 @@ def test_a_damaged_signing_key_refuses_the_run_and_not_the_bundle(tmp_path):
     for bad in (b"junk", b"", b"\xff" * 5000, good[:-40], good.replace(b"PRIVATE", b"PUBLIC")):
         (tmp_path / "k").write_bytes(bad)
         os.chmod(path, 0o600)
-        with pytest.raises(PolicyError, match=f"^{path}: "):
+        with pytest.raises(PolicyError, match=f"^{path}(: | is a public key)"):
             keys.load_private(path)
 
 
@@ -147,4 +147,31 @@ def test_first_runs_that_race_agree_on_one_key(tmp_path):
     assert len(found) == 16
     assert len({key.public_key for key, _ in found}) == 1
     assert sum(made for _, made in found) == 1
-    assert os.listdir(tmp_path / "hark") == ["signing.key"]
+    assert sorted(os.listdir(tmp_path / "hark")) == ["signing.key", "signing.key.pub"]
+
+
+def test_the_half_to_hand_out_lies_beside_the_key_and_comes_back_if_it_is_lost(tmp_path):
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    key, _ = keys.user_key(environ)
+    beside = tmp_path / "hark" / "signing.key.pub"
+    assert keys.public_from(str(beside)) == key.public_key
+    beside.unlink()
+    assert keys.user_key(environ)[0].public_key == key.public_key
+    assert keys.public_from(str(beside)) == key.public_key
+
+
+def test_a_public_key_given_to_sign_with_is_called_one(tmp_path):
+    keys.create_public(str(tmp_path / "k.pub"), keys.generate().public_key)
+    with pytest.raises(PolicyError, match="is a public key; to sign, name the private key"):
+        keys.load_private(str(tmp_path / "k.pub"))
+
+
+def test_after_a_rotation_the_public_half_beside_the_key_is_the_new_one(tmp_path):
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    old, _ = keys.user_key(environ)
+    os.rename(tmp_path / "hark" / "signing.key", tmp_path / "hark" / "signing.key.old")
+    new, made = keys.user_key(environ)
+    assert made
+    assert keys.public_from(str(tmp_path / "hark" / "signing.key.pub")) == new.public_key
+    aside = f"signing.key.pub.{old.public_key.hex()[:8]}"
+    assert keys.public_from(str(tmp_path / "hark" / aside)) == old.public_key

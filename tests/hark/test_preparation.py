@@ -92,6 +92,7 @@ def test_writing_wins_where_a_path_is_granted_twice(place, tmp_path):
         ({"upstreams": ("api.example",)}, "is not HOST=ADDR"),
         ({"upstreams": ("api.example=127.0.0.1",)}, "allow_hosts does not"),
         ({"upstreams": ("a b=127.0.0.1",)}, "control character or a space"),
+        ({"upstreams": ("a.example=localhost:1",)}, "localhost"),
         ({"upstream_roots": ("none.pem",)}, r"cannot read -upstream-ca none\.pem"),
         ({"upstream_roots": ("/etc/hostname",)}, "holds no PEM certificate"),
     ],
@@ -131,3 +132,27 @@ def test_the_callers_environment_does_not_reach_the_agent(place):
     env = ready(place, environ={"AWS_SECRET_ACCESS_KEY": "x", "SSH_AUTH_SOCK": "/s"}).plan.env
     assert not {"AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK"} & env.keys()
     assert os.path.isabs(env["HOME"])
+
+
+def test_a_command_line_that_holds_a_secret_is_refused_without_showing_it(place):
+    value = "sk-test-0123456789abcdefghij"
+    name = policy(place, 'allow_hosts = ["api.example"]\n[secrets.KEY]\nenv = "REAL"\n')
+    with pytest.raises(PolicyError, match=r"arguments hold the value of secrets\.KEY") as caught:
+        ready(place, "/bin/echo", f"--key={value}", policy=name, environ={"REAL": value})
+    assert value not in str(caught.value)
+
+
+def test_the_active_environment_can_be_used_by_a_shell_inside(place, tmp_path):
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    environ = {"VIRTUAL_ENV": str(venv), "PATH": f"{venv}/bin:/usr/bin:/bin"}
+    plan = ready(place, "/bin/sh", environ=environ).plan
+    assert str(venv) in [grant.path for grant in plan.grants]
+    assert plan.env["PATH"].startswith(f"{venv}/bin:")
+
+
+def test_a_home_directory_that_calls_itself_an_environment_is_not_granted(place):
+    (place.parent / "lib").mkdir()
+    plan = ready(place, environ={"VIRTUAL_ENV": str(place.parent)}).plan
+    assert str(place.parent) not in [grant.path for grant in plan.grants]

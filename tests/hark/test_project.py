@@ -102,16 +102,23 @@ def test_every_change_to_a_protected_path_is_found(tree):
     (tree / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh\n")
     (tree / "AGENTS.md").write_text("x")
     before = fingerprints(str(tree), ())
-    assert changes(before, fingerprints(str(tree), ())) == []
+    assert changes(before, fingerprints(str(tree), ())) == {}
     (tree / ".git" / "hooks" / "pre-push").chmod(0o755)
     (tree / ".vscode").mkdir()
     (tree / ".vscode" / "tasks.json").write_text("{}")
     (tree / "AGENTS.md").unlink()
-    assert changes(before, fingerprints(str(tree), ())) == [
-        ".git/hooks/pre-push",
-        ".vscode/tasks.json",
-        "AGENTS.md",
-    ]
+    assert changes(before, fingerprints(str(tree), ())) == {
+        ".git/hooks/pre-push": 1,
+        ".vscode/tasks.json": 1,
+        "AGENTS.md": 1,
+    }
+
+
+def test_many_changes_in_one_place_are_one_line_and_samples_are_none(tree):
+    before = fingerprints(str(tree), ())
+    for name in ("pre-push", "pre-commit", "post-merge", "update.sample"):
+        (tree / ".git" / "hooks" / name).write_text("x")
+    assert changes(before, fingerprints(str(tree), ())) == {".git/hooks": 3}
 
 
 def test_what_the_agent_left_behind_cannot_hold_up_the_comparison(tree):

@@ -62,3 +62,10 @@ def test_before_the_start_every_failure_is_a_refusal_but_exec_keeps_its_code():
     assert _refusal(PolicyError("bad")).exit_code == 125
     assert _refusal(ConfinementError("no namespaces")).exit_code == 125
     assert _refusal(NotFoundError("gone")).exit_code == 127
+
+
+def test_a_denial_that_no_policy_line_would_lift_says_why():
+    one = Denied("a.example", 443, "https", 2, "", "secrets.KEY is not bound to a.example:443")
+    assert list(summary_lines(Summary(denied=(one,)), has_policy=True)) == [
+        "denied a.example:443 (https, 2 times): secrets.KEY is not bound to a.example:443"
+    ]

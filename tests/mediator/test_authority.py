@@ -116,3 +116,8 @@ def test_a_disagreement_between_allowed_names_gives_no_rule_to_add() -> None:
     assert isinstance(denied, Deny)
     assert denied.hint == ""
     assert "192.0.2.1:443, but the connection was made to api.example.test:443" in denied.reason
+
+
+def test_an_address_that_we_never_gave_out_is_no_hint_for_the_policy() -> None:
+    verdict = judge_dial(Policy(), Destination("198.18.0.9", 443))
+    assert verdict == Deny("198.18.0.9 stands for no name that was asked for", "")

@@ -55,14 +55,14 @@ def test_a_dns_denial_is_durable_and_counted() -> None:
     book.answered("api.test", Allow("rule"), "198.18.0.1")
     assert [type(event) for event in recorder.events] == [DnsQuery, DnsDecision, DnsDecision]
     assert recorder.durable == [recorder.events[1]]
-    assert book.summary().denied == (Denied("evil.test", 0, "dns", 1, "evil.test"),)
+    assert book.summary().denied == (Denied("evil.test", 0, "dns", 1, "evil.test", "no"),)
 
 
 def test_repeats_are_counted_once_and_recorded_each_time() -> None:
     book, recorder, _, _ = made()
     for _ in range(3):
         book.attempt(API, "tls", "", DENY)
-    assert book.summary().denied == (Denied(API.host, 443, "tls", 3, "api.example.test"),)
+    assert book.summary().denied == (Denied(API.host, 443, "tls", 3, "api.example.test", DENY.reason),)
     assert len(recorder.events) == 6
 
 

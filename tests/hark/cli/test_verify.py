@@ -19,7 +19,7 @@ def test_a_whole_bundle_is_verified_and_the_verdict_says_what_it_does_not_say(tm
     assert sum(line.startswith("VERIFIED") for line in lines) == 1
     assert f"The key is called {keys.name(sample.KEY.public_key)}." in lines
     assert "What this does not say:" in lines
-    assert "Nobody vouches for the key" in out
+    assert "Whose key it is" in out
 
 
 def test_a_pinned_key_by_digits_or_by_file_is_said_to_be_expected(tmp_path):

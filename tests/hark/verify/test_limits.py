@@ -1,6 +1,6 @@
 from hark.verify import limits as module
 from hark.verify.limits import limits
-from hark.verify.result import BROKEN, TRUNCATED
+from hark.verify.result import BROKEN, REJECTED, TRUNCATED
 from tests.hark.verify.test_result import GOOD
 
 
@@ -23,7 +23,9 @@ def test_each_limit_stands_only_where_it_holds():
 
 def test_limits_are_whole_sentences():
     sentences = [
-        value for name, value in vars(module).items() if name.isupper() and name not in {BROKEN, TRUNCATED}
+        value
+        for name, value in vars(module).items()
+        if name.isupper() and name not in {BROKEN, REJECTED, TRUNCATED}
     ]
     assert len(sentences) == 10
     assert all(words.endswith(".") for words in sentences)
