@@ -5,6 +5,7 @@ virtual environment's `pyvenv.cfg`, pyenv's shims) and reads nothing else. What 
 somewhere else is not guessed; `-read` grants it.
 """
 
+import glob
 import os
 import stat
 from collections.abc import Iterator
@@ -16,6 +17,20 @@ from hark.errors import HarkError
 MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
 _SHEBANG_BYTES: Final = 256  # BINPRM_BUF_SIZE: the kernel reads no more of a `#!` line
 _VENV_CFG_BYTES: Final = 1 << 16
+_LANDMARKS: Final = (
+    *("pyvenv.cfg", "lib*/python3*/os.py", "lib/node_modules", "include/node/node.h", "lib/ruby/*"),
+    *(
+        "lib/jvm.cfg",
+        "lib/jrt-fs.jar",
+        "lib/rustlib",
+        "lib/erlang",
+        "lib/julia",
+        "lib/R",
+        "pkg/tool",
+        "conda-meta",
+    ),
+)
+"""What tells the installation of a language from any other directory with a `bin` in it."""
 
 
 class CommandError(HarkError):
@@ -106,9 +121,7 @@ def _prefix(program: str, home: str) -> Iterator[str]:
     """Yield the installation that a program in `PREFIX/bin` belongs to, if PREFIX looks like one."""
     directory, _, _ = program.rpartition("/")
     prefix, _, last = directory.rpartition("/")
-    if last == "shims" and os.path.isdir(
-        f"{prefix}/versions"
-    ):  # pyenv, rbenv, nodenv: the shim asks the rest
+    if last == "shims" and glob.glob(f"{glob.escape(prefix)}/libexec/*env"):  # the shim asks pyenv
         yield prefix
         return
     if last not in ("bin", "Scripts", "sbin") or not is_installation(prefix, home):
@@ -120,11 +133,14 @@ def _prefix(program: str, home: str) -> Iterator[str]:
 
 
 def is_installation(prefix: str, home: str) -> bool:
-    """Refuse prefixes that hold more than a program: the home directory, ~/.local, or anything above."""
+    """Tell whether a directory is an interpreter's own: a link or file that leads elsewhere grants nothing.
+
+    The home directory, ~/.local and whatever lies above them hold more than a program, and never count.
+    """
     real, home = os.path.realpath(prefix or "/"), os.path.realpath(home)
     if real == "/" or f"{home}/".startswith(f"{real}/") or real == f"{home}/.local":
         return False
-    return os.path.isfile(f"{prefix}/pyvenv.cfg") or os.path.isdir(f"{prefix}/lib")
+    return any(glob.glob(f"{glob.escape(real)}/{mark}") for mark in _LANDMARKS)
 
 
 def _venv_home(prefix: str) -> Iterator[str]:

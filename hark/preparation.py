@@ -12,6 +12,7 @@ from typing import Final
 from hark import environment, project
 from hark.command import find_command, is_installation
 from hark.errors import PolicyError
+from hark.installation import shield
 from hark.policy.decide import Deny, decide_name
 from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret
@@ -85,7 +86,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         env=trust.variables(CA_BUNDLE, java) | env | {secret.name: secret.placeholder for secret in secrets},
         grants=grants,
         masked=(*surveyed.masked, *_secret_files(policy, home)),
-        protected=(*surveyed.protected, *_own_inputs(options)),
+        protected=(*surveyed.protected, *_own_inputs(options), *shield(_writable(grants))),
         hidden=_own_places(environ, home),
         home=home,
         terminal=terminal,
@@ -150,6 +151,10 @@ def _has_java(path: str) -> bool:
     return any(os.access(f"{directory}/java", os.X_OK) for directory in path.split(":"))
 
 
+def _writable(grants: tuple[Grant, ...]) -> list[str]:
+    return [grant.path for grant in grants if grant.access is Access.WRITE]
+
+
 def _is_system(path: str) -> bool:
     return any(
         path == top or path.startswith(f"{top}/") for top in ("/usr", "/bin", "/sbin", "/lib", "/lib64")
@@ -163,6 +168,8 @@ def _granted(path: str, access: Access, why: str, home: str) -> Grant:
         raise PolicyError(f"{why} names {path}, which does not exist; create it or remove the grant")
     if real == "/":
         raise PolicyError(f"{why} names /, which would grant the whole machine; name what the agent needs")
+    if access is Access.WRITE and project.belongs_to_system(real):
+        raise PolicyError(f"{why} names {path}, which belongs to the system; name a directory of yours")
     above_home = home != "/" and (home == real or home.startswith(f"{real}/"))
     if access is Access.WRITE and above_home:
         raise PolicyError(f"{why} names {path}, your home directory or above it; name a directory below it")

@@ -5,8 +5,10 @@ and a change to them is found at the end. Both are found by name once, before th
 the agent makes itself holds nothing it does not know. Installed packages are not searched.
 """
 
+import contextlib
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -15,8 +17,10 @@ from typing import Final
 from blake3 import blake3
 
 from hark.errors import PolicyError
+from hark.repositories import obeyed
 
-MAX_ENTRIES: Final = 200_000  # names looked at; beyond it the search is incomplete, and the run says so
+MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
+BUNDLE_MAGIC: Final = b"HARK"
 MAX_PROTECTED: Final = 5_000  # files compared under one protected path
 MAX_FINGERPRINT: Final = 16 << 20  # bytes of one file compared; its size and mode always are
 _KEY_BYTES: Final = 1 << 16
@@ -26,10 +30,6 @@ MASKED: Final = (".env", ".env.*", ".envrc", ".netrc", ".npmrc", ".pypirc", ".gi
 KEY_FILES: Final = ("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "id_rsa", "id_ecdsa", "id_ed25519", "*.ppk")
 """Names of files that may hold a private key; masked when they do, so that a certificate stays readable."""
 PROTECTED: Final = (
-    ".git/hooks",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/info",
     ".gitmodules",
     ".vscode",
     ".idea",
@@ -48,10 +48,26 @@ PROTECTED: Final = (
 )
 """Paths that git, an editor, a shell or another agent acts on without being asked."""
 _UNSEARCHED: Final = (".git", "node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
-_NOT_PROJECTS: Final = (
-    *("/", "/usr", "/etc", "/var", "/var/tmp", "/tmp", "/run", "/dev", "/proc", "/sys", "/boot", "/opt"),  # noqa: S108
-    *("/home", "/root", "/bin", "/sbin", "/lib", "/lib64", "/mnt", "/media", "/srv"),
+_SYSTEM: Final = (
+    "/usr",
+    "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/boot",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/nix",
 )
+"""Neither these nor what lies in them: the agent would rewrite the machine."""
+_NOT_PROJECTS: Final = (
+    *("/", "/var", "/var/tmp", "/var/lib", "/var/log", "/var/cache", "/var/spool", "/tmp", "/run"),  # noqa: S108
+    *("/run/lock", "/run/user", "/opt", "/home", "/root", "/mnt", "/media", "/srv"),
+)
+"""These alone: people keep projects below them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +77,45 @@ class Project:
     root: str
     masked: tuple[str, ...]
     protected: tuple[str, ...]
-    complete: bool
-    """False when the tree was too large to search for credentials to its end."""
+    watched: tuple[str, ...]
+    """What is protected, and what would be if it existed: no mount can cover what is not there yet."""
 
 
 def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, ...]) -> Project:
-    """Look through a project directory. Raises PolicyError where it is none (a home, a system directory)."""
+    """Look through a project directory. Raises PolicyError where it is none, or too large to look through."""
     root = os.path.realpath(root)
     _check_root(root, os.path.realpath(home))
-    budget = [MAX_ENTRIES]
-    masked = [path for path in _search(root, budget) if os.path.relpath(path, root) not in unmask]
-    protected = [f"{root}/{name}" for name in PROTECTED if name not in unprotect]
-    shown = [path for path in protected if os.path.lexists(path) and path not in masked]
-    return Project(root, tuple(sorted(masked)), tuple(shown), complete=budget[0] > 0)
+    masked: list[str] = []
+    watched = [f"{root}/{name}" for name in PROTECTED]
+    if not os.path.isdir(f"{root}/.git"):
+        watched.append(f"{root}/.git")  # a file of that name sends git elsewhere
+    watched.append(f"{root}/HEAD")  # without a sound .git the project itself could pass for a bare repository
+    for entry in _walk(root):
+        if entry.name == ".git":
+            watched += _repository(entry, root)
+        elif _holds_credentials(entry):
+            masked.append(entry.path)
+    excepted = {f"{root}/{name}" for name in unprotect}
+    kept = tuple(path for path in dict.fromkeys(watched) if path not in excepted)
+    shown = [path for path in kept if os.path.lexists(path) and path not in masked]
+    unmasked = {f"{root}/{name}" for name in unmask}
+    return Project(root, tuple(sorted(set(masked) - unmasked)), tuple(shown), kept)
 
 
-def fingerprints(root: str, unprotect: tuple[str, ...]) -> dict[str, bytes]:
-    """Hash what is protected in a project, by relative path: compare before and after to list the changes.
-
-    Also covers what does not exist yet, which no mount can protect.
-    """
-    found: dict[str, bytes] = {}
-    for name in PROTECTED:
-        if name in unprotect:
-            continue
-        for path in _files(f"{root}/{name}"):
-            found[os.path.relpath(path, root)] = _fingerprint(path)
-    return found
+def _repository(entry: os.DirEntry[str], root: str) -> list[str]:
+    """List what git obeys by itself because of this `.git`, as far as it lies in the project."""
+    if not entry.is_dir(follow_symlinks=False):
+        return [entry.path]
+    worktree = os.path.dirname(entry.path)
+    return [path for path in obeyed(entry.path, worktree) if path.startswith(f"{root}/")]
 
 
-def changes(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, int]:
+def fingerprints(watched: tuple[str, ...]) -> dict[str, bytes]:
+    """Hash each file at or below the watched paths: compare before and after to list the changes."""
+    return {file: _fingerprint(file) for path in watched for file in _files(path)}
+
+
+def changes(watched: tuple[str, ...], before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, int]:
     """Return what was added, removed or changed: a single path by its name, several by what they lie in.
 
     The values are numbers of files. git's own samples, which nothing runs, do not count.
@@ -98,37 +123,43 @@ def changes(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, int]
     changed: dict[str, list[str]] = {}
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name) and not name.endswith(".sample"):
-            top = next((path for path in PROTECTED if name == path or name.startswith(f"{path}/")), name)
+            top = next((path for path in watched if name == path or name.startswith(f"{path}/")), name)
             changed.setdefault(top, []).append(name)
     return {names[0] if len(names) == 1 else top: len(names) for top, names in changed.items()}
+
+
+def belongs_to_system(path: str) -> bool:
+    """Tell whether a canonical path is the system's, so that nobody's agent may write it."""
+    return path in _NOT_PROJECTS or any(path == top or path.startswith(f"{top}/") for top in _SYSTEM)
 
 
 def _check_root(root: str, home: str) -> None:
     if not os.path.isdir(root):
         raise PolicyError(f"{root} is not a directory; name the project with -workdir")
-    if root in _NOT_PROJECTS:
+    if belongs_to_system(root):
         raise PolicyError(f"{root} belongs to the system and is no project; name one with -workdir")
     if home != "/" and (root == home or f"{home}/".startswith(f"{root}/")):
         raise PolicyError(f"{root} is your home directory or above it; name a project below it with -workdir")
 
 
-def _search(root: str, budget: list[int]) -> Iterator[str]:
-    """Yield paths of files that hold credentials."""
-    pending = [root]
+def _walk(root: str) -> Iterator[os.DirEntry[str]]:
+    """Yield every name in the tree, the nearest first, but for what lies in repositories and packages."""
+    pending, seen = deque([root]), 0
     while pending:
         try:
-            entries = list(os.scandir(pending.pop()))
+            entries = list(os.scandir(pending.popleft()))
         except OSError:
             continue  # what the caller cannot list, the agent cannot either
-        budget[0] -= len(entries)
-        if budget[0] <= 0:
-            return
+        seen += len(entries)
+        if seen > MAX_ENTRIES:
+            raise PolicyError(
+                f"{root} has more than {MAX_ENTRIES} files, too many to search for credentials; "
+                "name a smaller project with -workdir"
+            )
         for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _UNSEARCHED:
-                    pending.append(entry.path)
-            elif _holds_credentials(entry):
-                yield entry.path
+            yield entry
+            if entry.is_dir(follow_symlinks=False) and entry.name not in _UNSEARCHED:
+                pending.append(entry.path)
 
 
 def _holds_credentials(entry: os.DirEntry[str]) -> bool:
@@ -136,6 +167,10 @@ def _holds_credentials(entry: os.DirEntry[str]) -> bool:
         return False  # a link's target is judged where it lies; opening a FIFO would wait for ever
     if any(fnmatchcase(entry.name, pattern) for pattern in MASKED):
         return True
+    if entry.name.endswith(".hark"):
+        return _begins_with(
+            entry.path, BUNDLE_MAGIC
+        )  # the record of an earlier run is not this agent's to change
     if not any(fnmatchcase(entry.name, pattern) for pattern in KEY_FILES):
         return False
     if not entry.name.endswith((".pem", ".key")):
@@ -143,6 +178,14 @@ def _holds_credentials(entry: os.DirEntry[str]) -> bool:
     try:
         with open(entry.path, "rb") as file:
             return b"PRIVATE KEY" in file.read(_KEY_BYTES)
+    except OSError:
+        return True
+
+
+def _begins_with(path: str, start: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(start)) == start
     except OSError:
         return True
 
@@ -163,10 +206,14 @@ def _files(path: str) -> Iterator[str]:
 
 def _fingerprint(path: str) -> bytes:
     """Hash what a file is. The agent may have made it: never wait for a FIFO, never read a huge one whole."""
-    status = os.lstat(path)
+    try:
+        status = os.lstat(path)
+    except OSError as error:
+        return blake3(f"unreadable {error.errno}".encode()).digest()
     hasher = blake3(f"{status.st_mode:o} {status.st_size}\n".encode())
     if stat.S_ISLNK(status.st_mode):
-        hasher.update(os.fsencode(os.readlink(path)))
+        with contextlib.suppress(OSError):
+            hasher.update(os.fsencode(os.readlink(path)))
     elif stat.S_ISREG(status.st_mode):
         try:
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:

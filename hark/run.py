@@ -118,7 +118,7 @@ class _Run:
         self.boundary.kill(why)
 
     def _recorded(self, writer: Writer, broker: Broker) -> int:
-        before = project.fingerprints(self.plan.workdir, self.prepared.policy.unprotect)
+        before = project.fingerprints(self.prepared.project.watched)
         try:
             mediator = self._start(writer)
         except HarkError as error:
@@ -214,8 +214,9 @@ class _Run:
         """Say what the user has to know: denials as policy lines, warnings, changes to what runs itself."""
         for line in summary_lines(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
             self.say(line)
-        after = project.fingerprints(self.plan.workdir, self.prepared.policy.unprotect)
-        for name, count in project.changes(before, after).items():
+        watched = self.prepared.project.watched
+        for path, count in project.changes(watched, before, project.fingerprints(watched)).items():
+            name = os.path.relpath(path, self.plan.workdir)
             files = "" if count == 1 else f" ({count} files)"
             self.say(f"the agent changed {name}{files}, which other programs act on; look before they do")
 

@@ -4,6 +4,7 @@ A value lives in the returned `Secret` only. Nothing here prints or raises it.
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -33,7 +34,9 @@ def resolve(
 
 def _value(spec: SecretSpec, environ: Mapping[str, str], home: str) -> str:
     if spec.env is not None:
-        value = environ.get(spec.env, "")
+        value = environ.get(
+            spec.env, ""
+        ).strip()  # a server would trim a header, and the rest go unrecognised
         if not value:
             raise PolicyError(
                 f"{spec}: the environment variable {spec.env} is not set; set it or remove the secret"
@@ -52,10 +55,13 @@ def _from_file(spec: SecretSpec, home: str) -> str:
     if path.startswith("~/"):
         path = os.path.join(home, path[2:])
     try:
-        with open(path, "rb") as file:
-            raw = file.read(MAX_SECRET + 1)
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            status = os.fstat(file.fileno())
+            raw = file.read(MAX_SECRET + 1) or b""
     except OSError as error:
         raise PolicyError(f"{spec}: cannot read {path}: {os.strerror(error.errno or 0).lower()}") from None
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        raise PolicyError(f"{spec}: {path} has a second name (a hard link), by which the agent might read it")
     if len(raw) > MAX_SECRET:
         raise PolicyError(f"{spec}: {path} is larger than {MAX_SECRET} bytes")
     value = raw.decode("latin-1").strip()

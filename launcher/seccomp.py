@@ -127,6 +127,8 @@ def _judgements() -> dict[str, Block]:
         "mkdirat": _without_bits(2, _SET_ID_BITS),
         "mknod": _without_bits(1, _SET_ID_BITS),
         "mknodat": _without_bits(2, _SET_ID_BITS),
+        # Process 1 has the agent's uid: a limit on its processor time would end the run in our name.
+        "prlimit64": [_argument(0), *_case(1, _refuse()), *_give(_ALLOW)],
     }
 
 

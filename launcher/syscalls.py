@@ -254,7 +254,6 @@ ALLOWED: Final[dict[str, Numbers]] = {
     "pwritev": (296, 70),
     "rt_tgsigqueueinfo": (297, 240),
     "recvmmsg": (299, 243),
-    "prlimit64": (302, 261),
     "syncfs": (306, 267),
     "sendmmsg": (307, 269),
     "getcpu": (309, 168),
@@ -308,6 +307,7 @@ JUDGED: Final[dict[str, Numbers]] = {
     "mkdirat": (258, 34),
     "mknod": (133, None),
     "mknodat": (259, 33),
+    "prlimit64": (302, 261),
 }
 """Allowed for some arguments only."""
 

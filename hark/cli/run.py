@@ -1,5 +1,6 @@
 """`hark run`: a command inside the boundary, and a bundle of everything that crossed it."""
 
+import contextlib
 import os
 import sys
 from typing import Final
@@ -38,6 +39,9 @@ SPEC: Final = Spec(
 
 def run(args: Args) -> int:
     """Run the command and return its exit code."""
+    from hark.installation import isolate_imports
+
+    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
     from hark.preparation import Options
     from hark.run import run as run_command
 
@@ -64,4 +68,6 @@ def _say(sentence: str) -> None:
     """Print one sentence for the user, beside whatever the agent prints."""
     from hark.visible import printable
 
-    print(f"hark: {printable(sentence)}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):
+        os.set_blocking(2, True)  # the agent had the same stream, and may have left it otherwise
+        print(f"hark: {printable(sentence)}", file=sys.stderr, flush=True)

@@ -299,3 +299,53 @@ def test_the_host_is_afterwards_as_it_was(rootless: Desk):
     ok(rootless.run("--", "sh", "-c", "curl -s http://198.51.100.9/; echo x > /tmp/inside; sleep 0"))
     assert host_state() == before
     assert not Path("/tmp/inside").exists()
+
+
+PLANT = """
+mkdir -p mitmproxy mediator h11
+for package in mitmproxy mediator h11; do
+    echo 'open("/tmp/hark-planted", "w").write("x")' > $package/__init__.py
+done
+sleep 0.5
+curl -s http://198.51.100.9/ ; curl -s https://api.example/ ; true
+"""
+
+
+@pytest.mark.parametrize("way", ["PYTHONPATH", "current directory"])
+def test_a_module_that_the_agent_plants_is_never_loaded_by_the_supervisor(at: Desk, way: str):
+    planted = Path("/tmp/hark-planted")
+    if way == "PYTHONPATH":
+        at.env["PYTHONPATH"] = "."
+    at.write("policy.toml", 'allow_hosts = ["api.example"]')
+    for _ in range(2):  # what the first run leaves behind lies there when the second begins
+        at.hark("run", "-policy", "policy.toml", "--", "sh", "-c", PLANT)
+    assert (at.project / "mitmproxy" / "__init__.py").exists()
+    assert not planted.exists()
+
+
+def test_harks_own_code_inside_a_grant_is_read_only_to_the_agent(at: Desk):
+    root = Path(__file__).resolve().parents[2]
+    script = f"touch {root}/hark/x {root}/.venv/x; touch {root}/x.probe && rm {root}/x.probe && echo control"
+    ended = at.run("-write", root, "--", "sh", "-c", script)
+    assert not (root / "hark" / "x").exists()
+    assert not (root / ".venv" / "x").exists()
+    assert ("control" in ended.stdout) is (at.user.uid == 0)
+
+
+def test_the_end_is_told_although_the_agent_left_stderr_full_and_unwilling(rootless: Desk):
+    script = (
+        "import fcntl, os\n"
+        "fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_NONBLOCK)\n"
+        "try:\n    while True: os.write(2, b'x' * 65536)\nexcept BlockingIOError: pass\n"
+    )
+    ended = ok(rootless.run("--", "python3", "-c", script))
+    assert "hark: recorded" in ended.stderr
+
+
+def test_the_agent_cannot_have_process_1_ended_by_a_limit(rootless: Desk):
+    script = (
+        "import resource\ntry:\n    resource.prlimit(1, resource.RLIMIT_CPU, (0, 0))\n"
+        "except PermissionError: print('refused')\n"
+        "resource.prlimit(0, resource.RLIMIT_CPU, (60, 60)); print('control')"
+    )
+    assert ok(rootless.run("--", "python3", "-c", script)).stdout == "refused\ncontrol\n"

@@ -27,7 +27,8 @@ def test_a_program_of_the_system_is_found_on_path(tmp_path):
 
 def test_a_virtual_environment_brings_its_own_prefix_and_its_base(tmp_path):
     base = tmp_path / "py" / "3.99"
-    (base / "lib").mkdir(parents=True)
+    (base / "lib" / "python3.99").mkdir(parents=True)
+    (base / "lib" / "python3.99" / "os.py").touch()
     script(base / "bin" / "python3", "\x7fELF")
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
@@ -40,7 +41,7 @@ def test_a_virtual_environment_brings_its_own_prefix_and_its_base(tmp_path):
 
 def test_a_shebang_chain_is_followed_to_the_last_interpreter(tmp_path):
     prefix = tmp_path / "node" / "v1"
-    (prefix / "lib").mkdir(parents=True)
+    (prefix / "lib" / "node_modules").mkdir(parents=True)
     node = script(prefix / "bin" / "node", "\x7fELF")
     tool = script(tmp_path / "tools" / "agent", "#!/usr/bin/env node\n")
     needs = find(str(tool), tmp_path, path=f"{prefix}/bin:/usr/bin").needs
@@ -55,7 +56,7 @@ def test_env_options_and_assignments_are_not_the_interpreter(tmp_path):
 
 def test_a_pyenv_shim_brings_the_installation_it_asks(tmp_path):
     root = tmp_path / "home" / ".pyenv"
-    (root / "versions").mkdir(parents=True)
+    (root / "libexec" / "pyenv").mkdir(parents=True)
     shim = script(root / "shims" / "python", "#!/bin/sh\n")
     assert str(root) in find(str(shim), tmp_path).needs
 
@@ -111,3 +112,18 @@ def test_a_relative_path_entry_is_taken_from_the_working_directory(tmp_path):
 
 def test_a_program_in_the_root_does_not_bring_the_whole_machine(tmp_path):
     assert not {"", "/"} & set(find("/bin/sh", tmp_path).needs)
+
+
+@pytest.mark.parametrize("way", ["pyvenv.cfg", "a link"])
+def test_a_project_cannot_have_a_directory_granted_that_is_no_installation(tmp_path, way):
+    other = tmp_path / "other"
+    (other / "lib").mkdir(parents=True)
+    stranger = script(other / "bin" / "python3", "\x7fELF")
+    venv = tmp_path / "app" / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    if way == "a link":
+        (venv / "bin" / "python").symlink_to(stranger)
+    else:
+        script(venv / "bin" / "python", "\x7fELF")
+        (venv / "pyvenv.cfg").write_text(f"home = {other}/bin\n")
+    assert str(other) not in find(str(venv / "bin" / "python"), tmp_path).needs

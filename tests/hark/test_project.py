@@ -72,10 +72,11 @@ def test_what_runs_by_itself_is_protected_where_it_exists(tree):
     assert names(tree, look(tree, unprotect=(".git/hooks",)).protected) == {".git/config"}
 
 
-def test_a_tree_too_large_to_search_is_said_to_be(tree, monkeypatch):
-    assert look(tree).complete
-    monkeypatch.setattr(project, "MAX_ENTRIES", 2)
-    assert not look(tree).complete
+def test_a_tree_too_large_to_search_is_refused_and_not_half_searched(tree, monkeypatch):
+    assert look(tree).root == str(tree)
+    monkeypatch.setattr(project, "MAX_ENTRIES", 1)
+    with pytest.raises(PolicyError, match="too many to search for credentials"):
+        look(tree)
 
 
 def test_home_and_everything_above_it_are_refused(tree):
@@ -85,7 +86,7 @@ def test_home_and_everything_above_it_are_refused(tree):
             survey(root, home, (), ())
 
 
-@pytest.mark.parametrize("root", ["/usr", "/etc", "/tmp", "/proc"])
+@pytest.mark.parametrize("root", ["/usr", "/usr/bin", "/etc/ssl", "/tmp", "/proc", "/var/lib"])
 def test_a_directory_of_the_system_is_refused(root, tmp_path):
     with pytest.raises(PolicyError, match="belongs to the system"):
         survey(root, str(tmp_path), (), ())
@@ -98,33 +99,93 @@ def test_a_link_to_home_is_refused_like_home(tree):
         survey(str(link), str(tree.parent), (), ())
 
 
+def found(tree: Path) -> dict[str, int]:
+    """What changed in the tree since it was surveyed, by a function that changes it."""
+    watched = look(tree).watched
+    return project.fingerprints(watched), watched
+
+
+def since(tree: Path, before: dict[str, bytes], watched: tuple[str, ...]) -> dict[str, int]:
+    after = changes(watched, before, fingerprints(watched))
+    return {os.path.relpath(name, tree): count for name, count in after.items()}
+
+
 def test_every_change_to_a_protected_path_is_found(tree):
     (tree / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh\n")
     (tree / "AGENTS.md").write_text("x")
-    before = fingerprints(str(tree), ())
-    assert changes(before, fingerprints(str(tree), ())) == {}
+    before, watched = found(tree)
+    assert since(tree, before, watched) == {}
     (tree / ".git" / "hooks" / "pre-push").chmod(0o755)
     (tree / ".vscode").mkdir()
     (tree / ".vscode" / "tasks.json").write_text("{}")
     (tree / "AGENTS.md").unlink()
-    assert changes(before, fingerprints(str(tree), ())) == {
-        ".git/hooks/pre-push": 1,
-        ".vscode/tasks.json": 1,
-        "AGENTS.md": 1,
-    }
+    assert since(tree, before, watched) == {".git/hooks/pre-push": 1, ".vscode/tasks.json": 1, "AGENTS.md": 1}
 
 
 def test_many_changes_in_one_place_are_one_line_and_samples_are_none(tree):
-    before = fingerprints(str(tree), ())
+    before, watched = found(tree)
     for name in ("pre-push", "pre-commit", "post-merge", "update.sample"):
         (tree / ".git" / "hooks" / name).write_text("x")
-    assert changes(before, fingerprints(str(tree), ())) == {".git/hooks": 3}
+    assert since(tree, before, watched) == {".git/hooks": 3}
+
+
+def test_ways_round_the_repository_are_found(tree):
+    before, watched = found(tree)
+    (tree / ".git" / "commondir").write_text("../evil\n")
+    (tree / "HEAD").write_text("ref: refs/heads/main\n")
+    assert since(tree, before, watched) == {".git/commondir": 1, "HEAD": 1}
+
+
+def test_a_git_file_that_appears_is_found(tmp_path):
+    root = tmp_path / "home" / "plain"
+    root.mkdir(parents=True)
+    before, watched = found(root)
+    (root / ".git").write_text("gitdir: gd\n")
+    assert since(root, before, watched) == {".git": 1}
+
+
+def test_nested_repositories_submodules_and_configured_hooks_are_protected(tree):
+    (tree / "a" / ".git" / "hooks").mkdir(parents=True)
+    (tree / "a" / ".git" / "config").write_text("[core]\n")
+    module = tree / ".git" / "modules" / "deep" / "sub"
+    (module / "objects").mkdir(parents=True)
+    (module / "HEAD").write_text("x")
+    (module / "config").write_text("[core]\n")
+    (tree / ".githooks").mkdir()
+    (tree / "shared.cfg").write_text("[core]\n")
+    (tree / ".git" / "config").write_text(
+        "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.cfg\n"
+    )
+    assert names(tree, look(tree).protected) >= {
+        "a/.git/hooks",
+        "a/.git/config",
+        ".git/modules/deep/sub/config",
+        ".githooks",
+        "shared.cfg",
+    }
+
+
+def test_the_bundle_of_an_earlier_run_is_masked_and_a_file_of_that_name_is_not(tree):
+    (tree / "run.hark").write_bytes(b"HARK\x01...")
+    (tree / "notes.hark").write_text("about hark")
+    assert names(tree, look(tree).masked) == {"run.hark"}
 
 
 def test_what_the_agent_left_behind_cannot_hold_up_the_comparison(tree):
+    watched = look(tree).watched
     os.mkfifo(tree / ".gitmodules")
     with open(tree / "CLAUDE.md", "wb") as file:
         file.truncate(1 << 40)
     (tree / ".husky").symlink_to("/proc")
-    found = fingerprints(str(tree), ())
-    assert {".gitmodules", "CLAUDE.md", ".husky"} <= found.keys()
+    deep = tree / ".vscode"
+    deep.mkdir()
+    here = os.open(deep, os.O_RDONLY)
+    for _ in range(25):  # beyond PATH_MAX
+        os.mkdir("d" * 200, dir_fd=here)
+        here, last = os.open("d" * 200, os.O_RDONLY, dir_fd=here), here
+        os.close(last)
+    os.close(os.open("x" * 200, os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    seen = {os.path.relpath(path, tree) for path in fingerprints(watched)}
+    assert {".gitmodules", "CLAUDE.md", ".husky"} <= seen
+    assert fingerprints((str(deep / ("x" * 300)),)) == {}

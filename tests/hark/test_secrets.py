@@ -1,5 +1,7 @@
 """Secrets are read from where the policy says, and no message holds a value."""
 
+import os
+
 import pytest
 
 from hark.errors import PolicyError
@@ -61,3 +63,21 @@ def test_a_secret_that_is_part_of_another_is_refused_without_showing_either():
         read(env("A", "ONE"), env("B", "TWO"), environ={"ONE": VALUE, "TWO": VALUE + "x"})
     assert "secrets.A is the same as or part of secrets.B" in str(caught.value)
     assert VALUE not in str(caught.value)
+
+
+def test_blanks_around_a_value_are_no_part_of_it():
+    (secret,) = read(env("KEY", "REAL"), environ={"REAL": f" {VALUE}\t\n"})
+    assert secret.value == VALUE
+
+
+def test_a_secret_file_with_a_second_name_is_refused(tmp_path):
+    (tmp_path / "token").write_text(VALUE)
+    os.link(tmp_path / "token", tmp_path / "other")
+    with pytest.raises(PolicyError, match="second name"):
+        read(SecretSpec("KEY", None, str(tmp_path / "token"), HOSTS))
+
+
+def test_a_fifo_in_the_place_of_a_secret_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "token")
+    with pytest.raises(PolicyError, match="is empty"):
+        read(SecretSpec("KEY", None, str(tmp_path / "token"), HOSTS))
