@@ -1,7 +1,7 @@
 """Feed the readers of hostile bytes a million inputs. Run: python -m tests.bench.fuzz_bundle [-runs=N]
 [target ...]
 
-Coverage-guided with atheris where it is installed (pip install atheris), else by mutation of the corpus
+Coverage-guided with atheris where it is installed (x86-64, up to Python 3.13), else by mutation of the corpus
 alone, which is said. Anything but a HarkError that comes out is a crash, as is CBOR that decodes and does
 not encode back. Targets: cbor, frame, event, proof, bundle.
 """
