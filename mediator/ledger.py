@@ -27,8 +27,9 @@ from mediator.text import as_text
 
 MAX_SUMMARY: Final = 1000  # distinct denied targets that are counted one by one; nobody reads more lines
 MAX_ATTEMPTS_PER_SECOND: Final = 2000
-"""Names asked for, connections made and packets rejected. A test suite makes some hundred; what makes more
-is filling the disk with denials, and is ended in words rather than dropped in silence."""
+"""Names asked for and connections made. A test suite makes some hundred; what makes more is filling the disk
+with denials, and is ended in words rather than dropped in silence. Rejected packets count too, but there are
+never enough of them: `mediator.watcher` names some thousand and counts the rest."""
 MAX_BURST: Final = 20_000
 
 

@@ -1,7 +1,8 @@
 """Records what nftables rejects: an attempt and its denial for each target, the first time it is tried.
 
-Repeats are not recorded again (a client retries, and an event tells nothing new). Not done here: judging;
-whatever arrives here has been rejected by the kernel already.
+Repeats are not recorded again (a client retries, and an event tells nothing new). A flood does not end the
+run: packets beyond `MAX_TARGETS`, and those that the socket lost, are counted and told in one event each at
+the end. Not done here: judging; whatever is named here has been rejected by the kernel already.
 """
 
 import socket
@@ -15,6 +16,7 @@ from mediator.authority import Destination
 from mediator.ledger import Ledger
 from mediator.packets import MAX_FRAME, Rejected, rejected
 
+SOURCE: Final = "the agent"
 MAX_TARGETS: Final = 4096  # an address scan goes on for ever; its extent is told in one event at the end
 _BATCH: Final = 256  # frames looked at before others get their turn
 _SOL_PACKET: Final = 263
@@ -63,12 +65,13 @@ class Watcher:
         """Record what was not looked at one by one. Raises RecordError."""
         dropped = self._dropped()
         for count, why in (
-            (self._beyond, f"more than {MAX_TARGETS} different targets were tried"),
-            (dropped, "they came faster than they could be read"),
+            (self._beyond, f"rejected, and more than {MAX_TARGETS} different targets were tried"),
+            (dropped, "they came faster than they could be read; what had to be rejected was rejected"),
         ):
             if count:
-                self._ledger.append(ShimReport(source="packets", what=f"{count} rejected packets", why=why))
-                self._ledger.warn(f"{count} rejected packets are not in the record one by one: {why}")
+                what = f"{count} packet{'s' if count > 1 else ''}"
+                self._ledger.append(ShimReport(source=SOURCE, what=what, why=why))
+                self._ledger.warn(f"{what} of {SOURCE} are not in the record one by one: {why}")
 
     def _dropped(self) -> int:
         try:

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from hark.bundle.events import EgressAttempt, EgressDecision, ShimReport
+from hark.describe import line
 from mediator import watcher
 from mediator.ledger import Ledger
 from mediator.watcher import Watcher
@@ -47,7 +48,10 @@ def test_a_scan_of_addresses_is_bounded_and_its_extent_told(monkeypatch: pytest.
     looking.close()
     assert len(recorder.of(EgressAttempt)) == 3
     (report,) = recorder.of(ShimReport)
-    assert (report.source, report.what) == ("packets", "7 rejected packets")
+    assert (report.source, report.what) == ("the agent", "7 packets")
+    assert line(report) == (
+        "not recorded: 7 packets of the agent (rejected, and more than 3 different targets were tried)"
+    )
     assert len(book.summary().warnings) == 1
     looking._packets.close()
 
