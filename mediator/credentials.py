@@ -23,8 +23,9 @@ from blake3 import blake3
 from hark.errors import PolicyError, RecordError
 from hark.policy.model import Secret
 from mediator.authority import Destination
-from mediator.encodings import forms_of
+from mediator.encodings import forms_of, wrapped_forms_of
 from mediator.scan import FoundError, Needles, StreamScan
+from mediator.squeeze import squeezed
 
 MIN_LENGTH: Final = 8  # shorter values stand in ordinary traffic by chance, and every event would be a leak
 MIN_DISTINCT: Final = 5  # `aaaaaaaa` and `12121212` as well
@@ -112,13 +113,16 @@ class Broker:
         self._key = run_key or secrets.token_bytes(32)
         placeholders: dict[bytes, str] = {}
         values: dict[bytes, str] = {}
+        wrapped: dict[bytes, str] = {}
         for secret in self._secrets:
             check_value(secret.name, secret.value)
             _check_placeholder(secret, placeholders)
             placeholders[secret.placeholder.encode()] = secret.name
             values.update(dict.fromkeys(forms_of(secret.value), secret.name))
+            wrapped.update(dict.fromkeys(wrapped_forms_of(secret.value), secret.name))
         self._placeholders = Needles(_with_encodings(placeholders))
         self._values = Needles(values)
+        self._wrapped = Needles(wrapped)
 
     def __repr__(self) -> str:
         return f"Broker({len(self._secrets)} secrets)"
@@ -154,6 +158,17 @@ class Broker:
             "send it in a header"
         )
 
+    def in_trailers(self, fields: HeaderList) -> Refused | None:
+        """Refuse a placeholder behind a body."""
+        joined = b"\n".join(name + b": " + value for name, value in fields)
+        name = self._placeholders.find(joined) or self._placeholders.find(unquote_to_bytes(joined))
+        if name is None:
+            return None
+        return Refused(
+            f"the placeholder of secrets.{name} stands in a trailer, where it is not substituted; "
+            "send it in a header"
+        )
+
     def outgoing(self) -> StreamScan:
         """Return a scan for placeholders in one request body."""
         return StreamScan(self._placeholders)
@@ -161,6 +176,10 @@ class Broker:
     def incoming(self) -> StreamScan:
         """Return a scan for real values, in every form, in one response."""
         return StreamScan(self._values)
+
+    def incoming_wrapped(self) -> StreamScan:
+        """Return a scan for real values as base64 or hexadecimal in one response without its blanks."""
+        return StreamScan(self._wrapped)
 
     def body_refusal(self, found: FoundError) -> Refused:
         """Say why a request body with a placeholder in it is not sent."""
@@ -170,8 +189,8 @@ class Broker:
         )
 
     def real_value_in(self, data: bytes) -> str | None:
-        """Return the name of a secret whose real value stands in `data` in any form."""
-        return self._values.find(data)
+        """Return the name of a secret whose real value stands in `data` in any form, or wrapped."""
+        return self._values.find(data) or self._wrapped.find(squeezed(data))
 
     def guard(self, payload: bytes) -> None:
         """Raise RecordError if a real value stands in a payload that is about to be recorded."""

@@ -18,12 +18,19 @@ def forms_of(value: str) -> frozenset[bytes]:
     that its neighbours share, in both alphabets.
     """
     raw = value.encode()
-    forms = {raw, raw.hex().encode(), raw.hex().upper().encode()}
+    forms = {raw} | wrapped_forms_of(value)
     forms |= {quote(value, safe="").encode(), quote_plus(value, safe="").encode(), quote(value).encode()}
     forms |= {_percent_all(raw, "%{:02x}"), _percent_all(raw, "%{:02X}")}
     quoted = json.dumps(value)[1:-1]
     forms |= {quoted.encode(), quoted.replace("/", _ESCAPED_SLASH).encode()}
     forms |= {json.dumps(value, ensure_ascii=False)[1:-1].encode()}
+    return frozenset(forms)
+
+
+def wrapped_forms_of(value: str) -> frozenset[bytes]:
+    """Return the forms that programs break into lines: what is looked for where blanks were taken out."""
+    raw = value.encode()
+    forms = {raw.hex().encode(), raw.hex().upper().encode()}
     for offset in range(3):
         forms |= _base64_at(raw, offset)
     return frozenset(forms)

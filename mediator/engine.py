@@ -14,6 +14,7 @@ from mediator.authority import Destination
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
 from mediator.credentials import Broker
+from mediator.held import Room
 from mediator.ledger import Ledger
 from mediator.link import Link
 from mediator.sniff import Http, Tls
@@ -38,6 +39,7 @@ class Engine:
         self._ca = ca
         self._loading: asyncio.Task[tuple[Dialler, AgentContexts]] | None = None
         self._open: set[AgentConnection] = set()
+        self._room = Room()
 
     def prefetch(self) -> asyncio.Task[tuple[Dialler, AgentContexts]]:
         """Begin to load what an allowed connection needs. MUST be called in the event loop."""
@@ -64,6 +66,7 @@ class Engine:
             broker=self._broker,
             ledger=self._ledger,
             clock=time.monotonic_ns,
+            room=self._room,
         )
         connection = AgentConnection(
             streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=dialler

@@ -13,7 +13,6 @@ from typing import Final
 from mitmproxy import http
 from mitmproxy.connection import Connection
 from mitmproxy.net.http.http1 import expected_http_body_size
-from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import DropStream, GetHttpConnection, SendHttp
@@ -33,10 +32,11 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from hark.policy.decide import Deny
-from mediator import pages
-from mediator.credentials import Refused
-from mediator.echo import EchoScan
-from mediator.judgement import Asked, Forward, Refusal, judge
+from mediator import answers, outgoing, pages
+from mediator.echo import EchoScan, PackedError
+from mediator.fields import one_line, trailer_allowed
+from mediator.held import Held
+from mediator.judgement import Forward, Refusal, judge_trailers
 from mediator.link import Link
 from mediator.scan import FoundError
 from mediator.transcript import MAX_WHOLE_BODY, Headers, Transcript, recorded_host
@@ -80,12 +80,18 @@ class Exchange(layer.Layer):
         self._upstream: Connection | None = None
         self._asked: http.Request | None = None
         self._forward: Forward | None = None
-        self._body = bytearray()
+        self._held = Held(link.room)
         self._request_trailers: Headers = ()
         self._response_trailers: Headers = ()
         self._outgoing = link.broker.outgoing()
         self._echo = EchoScan(link.broker)
         self._discarded = 0
+
+    def let_go(self, reason: str) -> None:
+        """The connection ended: record that, and hold nothing more."""
+        self._held.out()
+        if self.transcript.open:
+            self.transcript.end(reason)
 
     @property
     def backlog(self) -> int:
@@ -111,7 +117,7 @@ class Exchange(layer.Layer):
             case ResponseData():
                 yield from self._on_answer_data(event.data)
             case ResponseTrailers():
-                self._response_trailers = tuple(event.trailers.fields)
+                self._response_trailers = _passed(event.trailers)
             case ResponseEndOfMessage():
                 yield from self._on_answer_end()
             case ResponseProtocolError():
@@ -125,7 +131,7 @@ class Exchange(layer.Layer):
 
     def _on_head(self, event: RequestHeaders) -> Commands:
         self._asked = event.request
-        judged = self._judge(event.request)
+        judged = outgoing.judged(event.request, self.link)
         if isinstance(judged, Refusal):
             yield from self._refuse(judged, body_follows=not event.end_stream)
             return
@@ -139,35 +145,28 @@ class Exchange(layer.Layer):
         if size is not None and 0 <= size <= MAX_WHOLE_BODY and known:
             self._agent = Agent.WHOLE
             return
-        self._record_request(b"", streamed=True)
-        self._agent = Agent.STREAM
-        yield from self._connect(end_stream=False)
-
-    def _judge(self, request: http.Request) -> Forward | Refusal:
-        asked = Asked(
-            method=request.data.method,
-            scheme=request.data.scheme,
-            authority=request.data.authority,
-            path=request.data.path,
-            headers=tuple(request.headers.fields),
-        )
-        try:
-            validate_headers(request)
-        except ValueError:
-            return Refusal(400, Deny("its headers can be read in two ways", ""))
-        return judge(asked, self.link)
+        yield from self._stream(b"")
 
     def _on_data(self, data: bytes) -> Commands:
         if self._agent is Agent.WHOLE:
-            self._body += data
-            if len(self._body) > MAX_WHOLE_BODY:
+            if len(self._held) + len(data) > MAX_WHOLE_BODY:
                 raise RuntimeError("a body is longer than its announced length")
+            if not self._held.add(data):
+                yield from self._stream(self._held.out() + data)
         elif self._agent is Agent.STREAM:
             yield from self._send_piece(data)
         elif self._agent is Agent.DISCARD:
             self._discarded += len(data)
             if self._discarded > MAX_DISCARDED:
                 yield from self._hang_up()
+
+    def _stream(self, begun: bytes) -> Commands:
+        """Pass the body on in pieces from here on."""
+        self._record_request(b"", streamed=True)
+        self._agent = Agent.STREAM
+        yield from self._connect(end_stream=False)
+        if begun and self._agent is Agent.STREAM:
+            yield from self._send_piece(begun)
 
     def _send_piece(self, data: bytes) -> Commands:
         try:
@@ -180,21 +179,27 @@ class Exchange(layer.Layer):
             yield SendHttp(RequestData(self.stream_id, passed), self._upstream)
 
     def _on_end(self) -> Commands:
-        if self._agent is Agent.WHOLE:
+        if self._agent is Agent.DISCARD:
+            self._agent = Agent.DONE
+            yield DropStream(self.stream_id)
+            return
+        if self._agent not in (Agent.WHOLE, Agent.STREAM):
+            return
+        denied = judge_trailers(self._request_trailers, self.link)
+        if denied is not None:
+            yield from self._refuse_rest(denied)
+        elif self._agent is Agent.WHOLE:
             yield from self._send_whole()
-        elif self._agent is Agent.STREAM:
+        else:
             self._agent = Agent.DONE
             rest = self._outgoing.finish()
             self.transcript.request_chunk(rest, last=True)
             if rest and self._upstream is not None:
                 yield SendHttp(RequestData(self.stream_id, rest), self._upstream)
             yield from self._send_end()
-        elif self._agent is Agent.DISCARD:
-            self._agent = Agent.DONE
-            yield DropStream(self.stream_id)
 
     def _send_whole(self) -> Commands:
-        body, self._body = bytes(self._body), bytearray()
+        body = self._held.out()
         try:
             body = self._outgoing.feed(body) + self._outgoing.finish()
         except FoundError as found:
@@ -214,10 +219,6 @@ class Exchange(layer.Layer):
         if self._upstream is None:
             return
         if self._request_trailers:
-            refused = self._trailers_refused()
-            if refused is not None:
-                yield from self._fail(refused.reason)
-                return
             self.transcript.trailers(self._request_trailers, from_agent=True)
             trailers = http.Headers(self._request_trailers)
             yield SendHttp(RequestTrailers(self.stream_id, trailers), self._upstream)
@@ -225,9 +226,13 @@ class Exchange(layer.Layer):
         if self._server is Server.DONE:
             yield from self._finish()
 
-    def _trailers_refused(self) -> Refused | None:
-        joined = b"\n".join(name + b": " + value for name, value in self._request_trailers)
-        return self.link.broker.in_path(joined)
+    def _refuse_rest(self, denied: Deny) -> Commands:
+        """Refuse at the end of a request: of a streamed one, what came before has left already."""
+        if self._agent is Agent.WHOLE:
+            self._record_request(self._held.out(), streamed=False, sent=False)
+        self.transcript.trailers(self._request_trailers, from_agent=True)
+        self._agent = Agent.DONE
+        yield from self._refuse_sent(Refusal(403, denied), body_follows=False)
 
     def _record_request(self, body: bytes, *, streamed: bool, sent: bool = True) -> None:
         """Record the request, and which credentials go with it unless it is not sent."""
@@ -259,46 +264,32 @@ class Exchange(layer.Layer):
         request, forward = self._asked, self._forward
         if request is None or forward is None:
             raise RuntimeError("a connection without a request")
-        return http.Request(
-            host=self.link.target.host,
-            port=self.link.target.port,
-            method=request.data.method,
-            scheme=self.link.protocol.encode(),
-            authority=request.data.authority if request.is_http2 else b"",
-            path=request.data.path,
-            http_version=request.data.http_version,
-            headers=forward.headers + self._framing(),
-            content=None,
-            trailers=None,
-            timestamp_start=0,
-            timestamp_end=None,
-        )
+        return outgoing.head(request, forward, self.link, chunked=self._framed)
 
-    def _framing(self) -> Headers:
-        """Return what HTTP/1 needs where HTTP/2 had frames: a body of unknown length is chunked."""
+    @property
+    def _framed(self) -> bool:
+        """Tell whether HTTP/1 needs chunks where HTTP/2 had frames: for a body of unknown length."""
         request, upstream = self._asked, self._upstream
         if request is None or upstream is None or not request.is_http2 or upstream.alpn == b"h2":
-            return ()
-        whole = self._agent is not Agent.STREAM or "content-length" in request.headers
-        return () if whole else ((b"transfer-encoding", b"chunked"),)
+            return False
+        return self._agent is Agent.STREAM and "content-length" not in request.headers
 
     # The answer
 
     def _on_answer(self, event: ResponseHeaders) -> Commands:
         response = event.response
         headers = tuple(response.headers.fields)
-        if response.status_code == 101:
-            yield from self._fail("it switched protocols unasked")
-            return
         try:
-            validate_headers(response)
-            self._echo.head(headers)
-        except ValueError:
-            yield from self._fail("its headers can be read in two ways")
-            return
+            wrong = answers.unfit(response)
+            self._echo.head(headers, body=not event.end_stream)
         except FoundError as found:
-            yield from self._fail(_echoed(found))
+            wrong = answers.echoed(found)
+        except PackedError as error:
+            wrong = str(error)
+        if wrong:
+            yield from self._fail(wrong)
             return
+        answers.standardise(response)
         self._server = Server.BODY
         self.transcript.response(response.status_code, headers)
         yield self._to_agent(ResponseHeaders(self.stream_id, response, event.end_stream))
@@ -309,7 +300,10 @@ class Exchange(layer.Layer):
         try:
             passed = self._echo.body(data)
         except FoundError as found:
-            yield from self._fail(_echoed(found))
+            yield from self._fail(answers.echoed(found))
+            return
+        except PackedError as error:
+            yield from self._fail(str(error))
             return
         if passed:
             self.transcript.chunk(passed)
@@ -324,9 +318,9 @@ class Exchange(layer.Layer):
             yield self._to_agent(ResponseData(self.stream_id, rest))
         if self._response_trailers:
             try:
-                self._echo.head(self._response_trailers)
+                self._echo.fields(self._response_trailers)
             except FoundError as found:
-                yield from self._fail(_echoed(found))
+                yield from self._fail(answers.echoed(found))
                 return
             self.transcript.trailers(self._response_trailers, from_agent=False)
             trailers = http.Headers(self._response_trailers)
@@ -357,6 +351,7 @@ class Exchange(layer.Layer):
 
     def _on_agent_gone(self, event: RequestProtocolError) -> Commands:
         self._agent = Agent.GONE
+        self._held.out()
         if self.transcript.open:
             self.transcript.end("the agent went away")
         if self._upstream is not None and self._server is not Server.DONE:
@@ -366,7 +361,7 @@ class Exchange(layer.Layer):
 
     def _on_server_failed(self, message: str) -> Commands:
         if self._server in (Server.HEAD, Server.BODY):
-            yield from self._fail(f"it broke off: {_calm(message)}")
+            yield from self._fail(f"it broke off: {answers.calm(message)}")
 
     def _fail(self, reason: str) -> Commands:
         """No answer, or no more of it: say why where the agent can still be told, and record what it got."""
@@ -382,7 +377,7 @@ class Exchange(layer.Layer):
             return
         body_follows = self._agent is not Agent.DONE
         page = pages.upstream_failure(self.link.target, reason)
-        response = _page(502, page, close=body_follows)
+        response = answers.page(502, page, close=body_follows)
         self.transcript.response(502, tuple(response.headers.fields))
         if not self._bodiless:
             self.transcript.chunk(page)
@@ -396,7 +391,7 @@ class Exchange(layer.Layer):
         if not self.transcript.open:
             self._record_request(b"", streamed=False, sent=False)
         page = pages.refusal(link.target, refusal.denied)
-        response = _page(refusal.status, page, close=body_follows)
+        response = answers.page(refusal.status, page, close=body_follows)
         shown = b"" if self._bodiless else page
         self.transcript.refused(refusal.status, tuple(response.headers.fields), shown, refusal.denied.reason)
         yield from self._answer(response, body_follows=body_follows)
@@ -404,11 +399,14 @@ class Exchange(layer.Layer):
     def _refuse_body(self, found: FoundError) -> Commands:
         """A placeholder in a body: of a streamed one, what came before it has left already."""
         refusal = Refusal(403, Deny(self.link.broker.body_refusal(found).reason, ""))
+        yield from self._refuse_sent(refusal, body_follows=self._agent is Agent.STREAM)
+
+    def _refuse_sent(self, refusal: Refusal, *, body_follows: bool) -> Commands:
         yield from self._drop_upstream()
         if self._server is Server.BODY:
             yield from self._fail(refusal.denied.reason)
             return
-        yield from self._refuse(refusal, body_follows=self._agent is Agent.STREAM)
+        yield from self._refuse(refusal, body_follows=body_follows)
 
     def _answer(self, response: http.Response, *, body_follows: bool) -> Commands:
         self._server = Server.DONE
@@ -452,17 +450,6 @@ class Exchange(layer.Layer):
         return SendHttp(event, self.context.client)
 
 
-def _page(status: int, page: bytes, *, close: bool) -> http.Response:
-    headers = {"server": pages.BY_HARK, "content-type": pages.CONTENT_TYPE}
-    if close:
-        headers["connection"] = "close"
-    return http.Response.make(status, page, headers)
-
-
-def _echoed(found: FoundError) -> str:
-    return f"its answer gives secrets.{found.name} back, which the agent must not see"
-
-
-def _calm(message: str) -> str:
-    """Return mitmproxy's words without what it quotes of the server's bytes."""
-    return message.partition(":")[0].rstrip(".").lower()
+def _passed(trailers: http.Headers) -> Headers:
+    """Return what an answer's trailers may say. The rest is dropped: it is the server's mistake or worse."""
+    return tuple(field for field in trailers.fields if trailer_allowed(field[0]) and one_line((field,)))

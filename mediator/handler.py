@@ -32,7 +32,6 @@ from mediator.tls import AgentContexts, AgentTls, Below, check_name
 from mediator.transport import no_linger, reset
 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
-MAX_BACKLOG: Final = 16  # pieces of 64 KiB that may wait for a connection to be made
 BACKLOG_POLL_S: Final = 0.005
 
 
@@ -63,19 +62,19 @@ def fail_closed[**P](
 
 
 class _Gated:
-    """The agent's bytes: those already read first, and none while too many wait for a connection."""
+    """The agent's bytes: those already read first, and none while too many wait."""
 
-    def __init__(self, first: bytes, reader: asyncio.StreamReader, backlog: Callable[[], int]) -> None:
+    def __init__(self, first: bytes, reader: asyncio.StreamReader, full: Callable[[], bool]) -> None:
         self._first = first
         self._reader = reader
-        self._backlog = backlog
+        self._full = full
 
     async def read(self, size: int) -> bytes:
         """As of a StreamReader."""
         if self._first:
             first, self._first = self._first[:size], self._first[size:]
             return first
-        while self._backlog() > MAX_BACKLOG:  # noqa: ASYNC110  # the queue is mitmproxy's and signals nothing
+        while self._full():  # noqa: ASYNC110  # the queue is mitmproxy's and signals nothing
             await asyncio.sleep(BACKLOG_POLL_S)
         return await self._reader.read(size)
 
@@ -105,7 +104,7 @@ class AgentConnection(ConnectionHandler):
         self._contexts = contexts
         self._dialler = dialler
         self._crashed = False
-        gated = _Gated(first, reader, self._backlog)
+        gated = _Gated(first, reader, lambda: self._http.full)
         self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
         below = Below(context)
         if link.tls:
@@ -130,8 +129,7 @@ class AgentConnection(ConnectionHandler):
         if not self._crashed:
             self._crashed = True
             for exchange in self._http.exchanges:
-                if exchange.transcript.open:
-                    exchange.transcript.end(reason)
+                exchange.let_go(reason)
         self._reset_all()
 
     @property
@@ -218,9 +216,6 @@ class AgentConnection(ConnectionHandler):
                 reset(io.writer.transport)
             if io.handler is not None:
                 io.handler.cancel("ended by hark")
-
-    def _backlog(self) -> int:
-        return max((exchange.backlog for exchange in self._http.exchanges), default=0)
 
     def _distrusted(self, error: str) -> None:
         link = self._link

@@ -4,6 +4,8 @@ Always: a server is dialled only when an exchange asks for it (nothing is dialle
 connection is used again only for the same host, port and scheme of the same agent connection.
 """
 
+from typing import Final
+
 from mitmproxy.connection import ConnectionState, Server
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
@@ -22,6 +24,8 @@ from mediator.link import Link
 from mediator.wire import AgentHttp1, AgentHttp2, UpstreamHttp1
 
 H2 = b"h2"
+MAX_AHEAD: Final = 1 << 18  # of requests sent before the answer to an earlier one
+MAX_BACKLOG: Final = 16  # pieces of 64 KiB that may wait for connections to be made
 
 
 class UpstreamStart(layer.Layer):
@@ -48,6 +52,13 @@ class AgentHttp(HttpLayer):
     def exchanges(self) -> list[Exchange]:
         """Return the exchanges that are under way."""
         return [stream for stream in self.streams.values() if isinstance(stream, Exchange)]
+
+    @property
+    def full(self) -> bool:
+        """Tell whether enough waits that nothing more is read of the agent."""
+        spoken = self.connections.get(self.context.client)
+        ahead = spoken.ahead if isinstance(spoken, AgentHttp1) else 0
+        return ahead > MAX_AHEAD or sum(exchange.backlog for exchange in self.exchanges) > MAX_BACKLOG
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start):

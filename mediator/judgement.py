@@ -13,15 +13,17 @@ from typing import Final
 from hark.policy.decide import Deny
 from hark.policy.host import split_authority
 from mediator.authority import judge_request
+from mediator.codings import accepted
 from mediator.credentials import Injection, Refused
+from mediator.fields import connection_wrong, one_line, trailer_allowed
 from mediator.link import Link
+from mediator.text import clipped
 from mediator.transcript import Headers
 
 _DROPPED: Final = frozenset((b"expect", b"http2-settings"))
 """`Expect` is answered by us; an upgrade to HTTP/2 in the clear is an offer that a server may ignore."""
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(rb"[^\x00-\x20\x7f]+")
-_LINE_BREAKS: Final = (b"\r", b"\n", b"\0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +74,32 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     return Forward(injected.headers, injected.injections, wants_continue)
 
 
+def judge_trailers(fields: Headers, link: Link) -> Deny | None:
+    """Say why a request's trailers are not sent, which leaves the request without its end."""
+    wrong = next((name for name, _ in fields if not trailer_allowed(name)), None)
+    if wrong is not None:
+        return Deny(f"{clipped(wrong)} stands in a trailer, where it must not (RFC 9110, 6.5.1)", "")
+    if not one_line(fields):
+        return Deny("a trailer has a line break or NUL in it", "")
+    placeholder = link.broker.in_trailers(fields)
+    return None if placeholder is None else Deny(placeholder.reason, "")
+
+
 def _shape(asked: Asked, link: Link) -> Refusal | None:
     if asked.method == b"CONNECT":
         return Refusal(403, Deny("hark is not a proxy to be asked: unset the proxy variables", ""))
     if not _TOKEN.fullmatch(asked.method) or not _TARGET.fullmatch(asked.path):
         return Refusal(400, Deny("its method or path has a space or a control character in it", ""))
+    if not asked.path.startswith(b"/") and (asked.method, asked.path) != (b"OPTIONS", b"*"):
+        return Refusal(400, Deny("its path does not begin with a slash", ""))
     wanted = b"https" if link.tls else b"http"
     if asked.scheme and asked.scheme != wanted:
         return Refusal(403, Deny(f"the request says it is not {wanted.decode()} but came over it", ""))
-    if any(mark in name or mark in value for name, value in asked.headers for mark in _LINE_BREAKS):
+    if not one_line(asked.headers):
         return Refusal(400, Deny("a header has a line break or NUL in it", ""))
+    taken = connection_wrong(asked.headers)
+    if taken:
+        return Refusal(400, Deny(f"its Connection header would take {taken} out on the way", ""))
     if any(name.lower() == b"upgrade" and b"websocket" in value.lower() for name, value in asked.headers):
         return Refusal(501, Deny("WebSocket connections are not passed", ""))
     return None
@@ -100,10 +118,21 @@ def _forwarded(asked: Asked, link: Link) -> Headers:
     if any(name.lower() == b"upgrade" for name, _ in asked.headers):
         dropped |= {b"upgrade", b"connection"}
     return tuple(
-        (name, _host(value, link) if name.lower() == b"host" else value)
+        (name, _value(name.lower(), value, link))
         for name, value in asked.headers
         if name.lower() not in dropped
     )
+
+
+def _value(name: bytes, value: bytes, link: Link) -> bytes:
+    """Return a value to send on. While credentials are held, only what can be searched is accepted."""
+    if name == b"host":
+        return _host(value, link)
+    if name == b"accept-encoding" and link.broker.holds_any:
+        return accepted(value)
+    if name == b"te" and link.broker.holds_any:
+        return b"trailers"
+    return value
 
 
 def _host(value: bytes, link: Link) -> bytes:

@@ -1,11 +1,12 @@
 """What is fixed for one accepted connection, for every layer that handles it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hark.policy.model import Policy
 from mediator.authority import Destination
 from mediator.credentials import Broker
+from mediator.held import Room
 from mediator.ledger import Ledger
 from mediator.text import as_text
 
@@ -22,6 +23,8 @@ class Link:
     ledger: Ledger
     clock: Callable[[], int]
     """Monotonic nanoseconds."""
+    room: Room = field(default_factory=Room)
+    """For bodies that are held: the whole run's."""
 
     @property
     def protocol(self) -> str:

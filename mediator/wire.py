@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import h11
+from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
 from mitmproxy.net.http import http1
 from mitmproxy.proxy import commands, events
@@ -67,10 +68,13 @@ class _TrailingConnection(Http1Connection):
             if part.headers:
                 raw = tuple((bytes(name), bytes(value)) for name, value in part.headers.raw_items())
                 yield ReceiveHttp(self._Trailers(stream_id, http.Headers(raw)))
-            yield ReceiveHttp(self.ReceiveEndOfMessage(stream_id))
-            from_agent = isinstance(self, Http1Server)
-            yield from self.mark_done(request=from_agent, response=not from_agent)
+            yield from self._message_ends(stream_id)
             return
+
+    def _message_ends(self, stream_id: int) -> CommandGenerator[None]:
+        """Be ready for the next message before the end of this one is told: who hears it may send at once."""
+        yield from self.mark_done(response=True)
+        yield ReceiveHttp(self.ReceiveEndOfMessage(stream_id))
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         """Write the end of a body with the trailers that came before it."""
@@ -95,13 +99,43 @@ class _TrailingConnection(Http1Connection):
 
 
 class AgentHttp1(_TrailingConnection, Http1Server):
-    """The agent's side. `malformed` is told why a request could not be read, before it is answered."""
+    """The agent's side. `malformed` is told why a request could not be read, before it is answered.
+
+    Requests that were sent ahead of an answer wait in `buf` for its end. They are read in a loop: mitmproxy
+    would read each within the one before it, and thousands fit into one segment.
+    """
 
     _Trailers = RequestTrailers
 
     def __init__(self, context: Context, malformed: Callable[[str], None]) -> None:
         super().__init__(context)
         self._malformed = malformed
+        self._next_waits = False
+
+    @property
+    def ahead(self) -> int:
+        """Return how many bytes wait for the end of the exchange that is under way."""
+        return len(self.buf) if self.request_done else 0
+
+    def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        yield from super()._handle_event(event)
+        while self._next_waits:
+            self._next_waits = False
+            yield from self.state(events.DataReceived(self.conn, b""))
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> CommandGenerator[None]:
+        """Note that one half of the exchange is done; what was sent ahead is read once both are."""
+        both = (request or self.request_done) and (response or self.response_done)
+        ahead, self.buf = self.buf, ReceiveBuffer()
+        yield from super().mark_done(request=request, response=response)
+        self.buf = ahead
+        if both:
+            self._next_waits = bool(self.buf) and self.state == self.read_headers
+
+    def _message_ends(self, stream_id: int) -> CommandGenerator[None]:
+        """Tell the end first: until then the answer, which may be there already, is not done."""
+        yield ReceiveHttp(self.ReceiveEndOfMessage(stream_id))
+        yield from self.mark_done(request=True)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
         """Read a request's head."""

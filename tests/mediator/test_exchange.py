@@ -572,3 +572,161 @@ def test_a_server_that_gives_the_value_back_is_cut_before_the_agent_has_it(form:
     assert VALUE.encode() not in got
     assert VALUE.encode() not in rig.recorder.bytes()
     assert end.error == "its answer gives secrets.API_KEY back, which the agent must not see"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"HTTP/1.1 200 {VALUE}",
+        f"HTTP/1.0 200 {VALUE}",
+        f"HTTP/1.1 100 {VALUE}\r\n\r\nHTTP/1.1 200 {VALUE}",
+        f"HTTP/1.0 103 {VALUE}\r\nX: {VALUE}\r\n\r\nHTTP/1.1 200 OK",
+        f"HTTP/1.1  100 {VALUE}",
+        f"HTTP/1.1 999 {VALUE}",
+        f"HTTP/1.1 101 {VALUE}",
+    ],
+)
+def test_the_words_behind_a_status_are_not_the_servers(line: str) -> None:
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.tls(API) as sock:
+
+        @upstream.on("/words")
+        def words(call: Call) -> None:
+            call.wfile.write(line.encode() + b"\r\nContent-Length: 2\r\n\r\nhi")
+            call.cut()
+
+        head = f"GET /words HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\nX-Key: {PLACEHOLDER}\r\n\r\n"
+        got = raw(sock, head.encode())
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert got.split(b"\r\n")[0].partition(b" ")[2] in (b"200 OK", b"999 ", b"502 Bad Gateway")
+    assert VALUE.encode() not in got
+    assert rig.fatal == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("Content-Encoding", "br")],
+        [("Content-Encoding", "gzip"), ("Content-Encoding", "zstd")],
+        [("Transfer-Encoding", "gzip, chunked")],
+    ],
+)
+def test_an_answer_that_cannot_be_searched_is_refused_in_words(headers: list[tuple[str, str]]) -> None:
+    for held in ((secret(VALUE, API),), ()):
+        with pair(secrets=held) as (rig, upstream), rig.https() as client:
+
+            @upstream.on("/packed")
+            def packed(call: Call) -> None:
+                call.send_response(200)
+                for name, value in headers:
+                    call.send_header(name, value)
+                if "Transfer-Encoding" not in dict(headers):
+                    call.send_header("Content-Length", "8")
+                call.end_headers()
+                call.wfile.write(
+                    b"3\r\nabc\r\n0\r\n\r\n" if "Transfer-Encoding" in dict(headers) else b"brotlied"
+                )
+
+            client.request("GET", "/packed", headers={"Accept-Encoding": "br, gzip"})
+            answer = client.getresponse()
+            page = answer.read(8)  # http.client knows no transfer coding but chunked, and would read for ever
+            page += answer.read() if held else b""
+            (end,) = rig.recorder.wait_for(LlmResponseEnd)
+            asked = upstream.seen[0].header("accept-encoding")
+        assert (answer.status, asked) == ((502, "gzip") if held else (200, "br, gzip"))
+        assert (b"hark could not search it" in page) == bool(held)
+        assert ("hark could not search it" in end.error) == bool(held)
+        assert rig.recorder.of(LlmRequest)[0].headers["Accept-Encoding"] == "br, gzip"
+
+
+@pytest.mark.parametrize("order", ["GET HEAD POST", "POST GET HEAD", "HEAD POST GET", "POST POST POST"])
+def test_requests_sent_ahead_are_answered_in_their_order(order: str) -> None:
+    with pair() as (rig, upstream), rig.tls(API) as sock:
+
+        def answer(call: Call) -> None:
+            call.reply(200, f"<{call.command} {call.path} {call.body.decode()}>".encode())
+
+        upstream.routes |= {f"/{number}": answer for number in range(3)}
+        sent, expected = b"", []
+        for number, method in enumerate(order.split()):
+            body = f"body{number}" if method == "POST" else ""
+            last = "Connection: close\r\n" if number == 2 else ""
+            head = f"{method} /{number} HTTP/1.1\r\nHost: {API}\r\n{last}Content-Length: {len(body)}\r\n\r\n"
+            sent += (head + body).encode()
+            expected.append(f"<{method} /{number} {body}>" if method != "HEAD" else "")
+        got = raw(sock, sent)
+        rig.recorder.wait_for(LlmResponseEnd, 3)
+    answers = got.split(b"HTTP/1.1 200 OK\r\n")[1:]
+    assert [answer.partition(b"\r\n\r\n")[2].decode() for answer in answers] == expected
+    assert [seen.path for seen in upstream.seen] == ["/0", "/1", "/2"]
+    kinds = [type(event) for event in rig.recorder.events if type(event) in (LlmRequest, LlmResponseEnd)]
+    assert kinds == [LlmRequest, LlmResponseEnd] * 3
+    assert rig.fatal == []
+
+
+def test_a_request_sent_ahead_of_a_last_answer_does_not_leave() -> None:
+    with pair() as (rig, upstream), rig.tls(API) as sock:
+        upstream.routes["/1"] = lambda call: call.reply(200, b"last", [("Connection", "close")])
+        got = raw(sock, b"".join(f"GET /{n} HTTP/1.1\r\nHost: {API}\r\n\r\n".encode() for n in range(3)))
+        rig.recorder.wait_for(LlmResponseEnd, 2)
+    assert got.endswith(b"last")
+    assert [seen.path for seen in upstream.seen] == ["/0", "/1"]
+    assert rig.fatal == []
+
+
+def test_thousands_of_refused_requests_in_one_segment_are_answered_one_by_one() -> None:
+    with plain() as (rig, upstream):
+        sock = rig.dial(rig.address(API), 80)
+        one = b"GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n"
+        last = f"GET /last HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode()
+        sender = threading.Thread(target=sock.sendall, args=(one * 1500 + last,))
+        sender.start()
+        got = raw(sock, b"")
+        sender.join()
+        sock.close()
+    assert rig.fatal == []
+    assert got.count(b"HTTP/1.1 403 Forbidden") == 1500
+    assert got.endswith(b"GET /last 0")
+    assert [seen.path for seen in upstream.seen] == ["/last"]
+    assert rig.fatal == []
+
+
+@pytest.mark.parametrize(
+    ("trailer", "words"),
+    [
+        ("Host: evil.test", b"Host stands in a trailer, where it must not"),
+        ("Content-Length: 5", b"Content-Length stands in a trailer"),
+        ("Authorization: Bearer x", b"Authorization stands in a trailer"),
+        (f"X-Key: {PLACEHOLDER}", b"stands in a trailer, where it is not substituted"),
+    ],
+)
+def test_a_trailer_that_may_not_leave_ends_its_request(trailer: str, words: bytes) -> None:
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.tls(API) as sock:
+
+        def upload(call: Call) -> None:
+            call.reply(200, b"done")
+
+        upstream.routes["/up"] = upload
+        head = f"POST /up HTTP/1.1\r\nHost: {API}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        got = raw(sock, f"{head}2\r\nab\r\n0\r\n{trailer}\r\n\r\n".encode())
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+        assert not rig.recorder.of(EgressDecision)[-1].allowed
+    assert got.startswith(b"HTTP/1.1 403 ")
+    assert words in got
+    assert end.error.startswith("refused: ")
+    assert not any(name.startswith("trailer:") for seen in upstream.seen for name, _ in seen.headers)
+    assert rig.fatal == []
+
+
+def test_what_an_answer_must_not_say_in_its_trailers_is_dropped() -> None:
+    with pair() as (rig, upstream), rig.tls(API) as sock:
+
+        @upstream.on("/t")
+        def trailing(call: Call) -> None:
+            call.begin_chunked("text/plain")
+            call.chunk(b"body")
+            call.wfile.write(b"0\r\nSet-Cookie: a=1\r\nX-Sum: 42\r\nContent-Length: 4\r\n\r\n")
+
+        got = raw(sock, f"GET /t HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert got.endswith(b"4\r\nbody\r\n0\r\nX-Sum: 42\r\n\r\n")
+    assert [event.raw_headers for event in rig.recorder.of(Trailers)] == [((b"X-Sum", b"42"),)]

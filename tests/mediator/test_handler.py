@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd, RequestChunk
-from mediator import dial, exchange, handler, tls, wire
+from mediator import dial, exchange, handler, outgoing, tls, wire
 from mediator import http as mediator_http
 from mediator.handler import AgentConnection
 from tests.fakes.recorder import ListRecorder
@@ -116,7 +116,7 @@ async def boom_later(*_: object, **__: object) -> None:
 
 
 PLACES: dict[str, tuple[object, str, Callable[..., object]]] = {
-    "judgement": (exchange, "judge", boom),
+    "judgement": (outgoing, "judge", boom),
     "request-head": (exchange.Exchange, "_on_head", boom_generator),
     "request-data": (exchange.Exchange, "_send_piece", boom_generator),
     "request-end": (exchange.Exchange, "_on_end", boom_generator),
@@ -188,19 +188,20 @@ def test_an_upload_waits_while_a_connection_is_made_instead_of_filling_memory(
 
     real = dial.Dialler.dial
     backlog: list[int] = []
+    full = mediator_http.AgentHttp.full.fget
+    assert full is not None
 
     async def slowly(self: dial.Dialler, *args: object, **kwargs: object) -> object:
         await asyncio.sleep(0.5)
         return await real(self, *args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr(dial.Dialler, "dial", slowly)
-    real_backlog = AgentConnection._backlog
 
-    def watched(self: AgentConnection) -> int:
-        backlog.append(real_backlog(self))
-        return backlog[-1]
+    def watched(self: mediator_http.AgentHttp) -> bool:
+        backlog.append(sum(exchange.backlog for exchange in self.exchanges))
+        return full(self)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(AgentConnection, "_backlog", watched)
+    monkeypatch.setattr(mediator_http.AgentHttp, "full", property(watched))
     body = b"z" * (16 << 20)
     with (
         serving(API, tls=False) as upstream,
@@ -209,7 +210,7 @@ def test_an_upload_waits_while_a_connection_is_made_instead_of_filling_memory(
     ):
         client.request("PUT", "/", body=body)
         assert client.getresponse().read() == b"PUT / %d" % len(body)
-    assert max(backlog) <= handler.MAX_BACKLOG + 8
+    assert max(backlog) <= mediator_http.MAX_BACKLOG + 8
 
 
 def test_mitmproxys_words_go_nowhere(

@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -12,6 +12,8 @@ import h2.events
 import pytest
 
 from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd, RequestChunk
+from mediator import engine
+from mediator.held import Room
 from mediator.http import AgentHttp
 from tests.fakes.upstream import Call, serving
 from tests.mediator.rig import API, OTHER, Rig, running
@@ -57,6 +59,20 @@ class Client:
         self.flush()
         return stream
 
+    def begin(self, path: str, length: int) -> int:
+        """Begin a request whose body follows."""
+        stream = self.h2.get_next_available_stream_id()
+        headers = [(":method", "POST"), (":scheme", "https"), (":authority", API), (":path", path)]
+        self.h2.send_headers(stream, [*headers, ("content-length", str(length))])
+        self.answers[stream] = Answer()
+        self.flush()
+        return stream
+
+    def more(self, stream: int, data: bytes, *, last: bool = False) -> None:
+        """Send a piece of a body."""
+        self.h2.send_data(stream, data, end_stream=last)
+        self.flush()
+
     def wait(self, *streams: int) -> list[Answer]:
         """Read until these streams have ended."""
         while not all(self.answers[stream].done for stream in streams):
@@ -95,6 +111,14 @@ def pair(*allow: str) -> Iterator[tuple[Rig, Client, object]]:
     ):
         assert sock.selected_alpn_protocol() == "h2"
         yield rig, Client(sock), upstream
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for something that happens in the mediator's thread."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def test_http2_passes_to_a_server_that_speaks_http1_and_is_recorded() -> None:
@@ -200,3 +224,52 @@ def test_a_long_lived_connection_does_not_keep_the_servers_connections_it_used()
     finally:
         AgentHttp._forget = real  # type: ignore[method-assign]
     assert max(kept) <= 3
+
+
+@pytest.mark.parametrize("path", ["https://evil.example/steal", "@o.example/", "x", "*"])
+def test_a_path_without_a_slash_does_not_leave(path: str) -> None:
+    with pair() as (rig, client, upstream):
+        (refused,) = client.wait(client.ask(path))
+        assert refused.status in (0, 400)
+        assert upstream.seen == []  # type: ignore[attr-defined]
+        assert not rig.recorder.wait_for(EgressDecision, 2)[-1].allowed
+
+
+def test_bodies_beyond_the_room_for_all_of_them_are_streamed_and_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "Room", lambda: Room(5000))
+    with pair() as (rig, client, upstream):
+        streams = [client.begin(f"/{number}", 4000) for number in range(4)]
+        for stream in streams:
+            client.more(stream, b"a" * 2000)
+        for stream in streams:
+            client.more(stream, b"b" * 2000, last=True)
+        answers = client.wait(*streams)
+        rig.recorder.wait_for(LlmResponseEnd, 4)
+    assert sorted(answer.body for answer in answers) == [b"POST /%d 4000" % number for number in range(4)]
+    requests = rig.recorder.of(LlmRequest)
+    assert 1 <= sum(request.streaming for request in requests) <= 3
+    for request in requests:
+        chunks = [chunk for chunk in rig.recorder.of(RequestChunk) if chunk.exchange == request.exchange]
+        assert request.body + b"".join(chunk.data for chunk in chunks) == b"a" * 2000 + b"b" * 2000
+    assert {seen.body for seen in upstream.seen} == {b"a" * 2000 + b"b" * 2000}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("leave", ["reset", "close"])
+def test_a_body_that_is_never_finished_gives_its_room_back(
+    monkeypatch: pytest.MonkeyPatch, leave: str
+) -> None:
+    room = Room(5000)
+    monkeypatch.setattr(engine, "Room", lambda: room)
+    with pair() as (rig, client, _):
+        stream = client.begin("/a", 4000)
+        client.more(stream, b"a" * 3000)
+        until(lambda: room.left == 2000)
+        if leave == "reset":
+            client.h2.reset_stream(stream)
+            client.flush()
+        else:
+            client.sock.close()
+        until(lambda: room.left == 5000)
+        assert rig.fatal == []

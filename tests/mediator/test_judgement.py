@@ -1,11 +1,13 @@
 """A request's head is judged whole: what may be sent, or why not. (The authority alone: test_authority.)"""
 
+from dataclasses import replace
+
 import pytest
 
 from hark.policy.model import HostRule, Policy
 from mediator.authority import Destination
 from mediator.credentials import Broker
-from mediator.judgement import Asked, Forward, Refusal, judge
+from mediator.judgement import Asked, Forward, Refusal, judge, judge_trailers
 from mediator.ledger import Ledger
 from mediator.link import Link
 from tests.fakes.recorder import ListRecorder
@@ -75,6 +77,12 @@ def test_a_placeholder_is_swapped_in_what_is_sent() -> None:
         (asked(HOST, method=b"GET /x"), 400, "its method or path"),
         (asked(HOST, path=b"/a HTTP/1.1\r\n"), 400, "its method or path"),
         (asked(HOST, path=b""), 400, "its method or path"),
+        (asked(HOST, path=b"https://evil.example/steal"), 400, "slash"),
+        (asked(HOST, path=b"@o.example/"), 400, "slash"),
+        (asked(HOST, path=b"x"), 400, "slash"),
+        (asked(HOST, path=b"*"), 400, "slash"),
+        (asked(HOST, path=b"*x", method=b"OPTIONS"), 400, "slash"),
+        (asked(HOST, (b"Connection", b"close, Host")), 400, "take Host out"),
         (asked(HOST, scheme=b"http"), 403, "not https"),
         (asked(HOST, (b"X", b"a\rb")), 400, "line break"),
         (asked(HOST, (b"X\n", b"a")), 400, "line break"),
@@ -93,6 +101,38 @@ def test_anything_else_is_refused_in_words(request_: Asked, status: int, words: 
     assert isinstance(judged, Refusal)
     assert judged.status == status
     assert words in judged.denied.reason
+
+
+def test_the_control_the_whole_server_may_be_asked_for_its_options() -> None:
+    assert isinstance(judge(asked(HOST, path=b"*", method=b"OPTIONS"), link()), Forward)
+
+
+def test_only_codings_that_can_be_searched_are_accepted_while_credentials_are_held() -> None:
+    wanted = asked(HOST, (b"Accept-Encoding", b"gzip, br"), (b"TE", b"gzip, trailers"))
+    judged = judge(wanted, link())
+    assert isinstance(judged, Forward)
+    assert judged.headers[1:] == ((b"Accept-Encoding", b"gzip"), (b"TE", b"trailers"))
+    without = replace(link(), broker=Broker([]))
+    control = judge(wanted, without)
+    assert isinstance(control, Forward)
+    assert control.headers == wanted.headers
+
+
+@pytest.mark.parametrize(
+    ("trailer", "words"),
+    [
+        ((b"X", PLACEHOLDER), "stands in a trailer, where it is not substituted"),
+        ((b"host", b"evil.test"), "host stands in a trailer"),
+        ((b"X", b"a\r\n\r\nGET /smuggled"), "line break"),
+    ],
+)
+def test_a_trailer_that_may_not_leave_is_refused_in_its_own_words(
+    trailer: tuple[bytes, bytes], words: str
+) -> None:
+    denied = judge_trailers(((b"X-Sum", b"1"), trailer), link())
+    assert denied is not None
+    assert words in denied.reason
+    assert judge_trailers(((b"X-Sum", b"1"),), link()) is None
 
 
 def test_a_placeholder_toward_another_port_is_refused() -> None:

@@ -1,0 +1,53 @@
+"""What is passed of a server's head, and hark's own answers, as mitmproxy's messages.
+
+Always: the words behind a status are the standard's. The server's own are in no event and could carry
+anything, so they are not passed.
+"""
+
+from typing import Final
+
+from mitmproxy import http
+from mitmproxy.net.http import status_codes
+from mitmproxy.net.http.validate import validate_headers
+
+from mediator import pages
+from mediator.fields import one_line
+from mediator.scan import FoundError
+
+_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1", "HTTP/2.0")
+
+
+def unfit(response: http.Response) -> str:
+    """Say why an answer's head is not passed, or nothing."""
+    if response.status_code == 101:
+        return "it switched protocols unasked"
+    if not 200 <= response.status_code <= 999 or response.http_version not in _VERSIONS:
+        return "its status line is none of HTTP"
+    try:
+        validate_headers(response)
+    except ValueError:
+        return "its headers can be read in two ways"
+    return "" if one_line(response.headers.fields) else "its headers can be read in two ways"
+
+
+def standardise(response: http.Response) -> None:
+    """Put the standard's words in place of the server's."""
+    response.reason = status_codes.RESPONSES.get(response.status_code, "")
+
+
+def page(status: int, text: bytes, *, close: bool) -> http.Response:
+    """Return an answer of hark's own."""
+    headers = {"server": pages.BY_HARK, "content-type": pages.CONTENT_TYPE}
+    if close:
+        headers["connection"] = "close"
+    return http.Response.make(status, text, headers)
+
+
+def echoed(found: FoundError) -> str:
+    """Say that an answer gives a credential back."""
+    return f"its answer gives secrets.{found.name} back, which the agent must not see"
+
+
+def calm(message: str) -> str:
+    """Return mitmproxy's words without what it quotes of the server's bytes."""
+    return message.partition(":")[0].rstrip(".").lower()

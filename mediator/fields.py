@@ -1,0 +1,49 @@
+"""Which header fields may stand where: in trailers, and among the options of `Connection`. Pure.
+
+Always: a field that says where a message goes, where it ends or who sends it stands in the head, where it
+is judged; behind the body, or taken away by `Connection` on the way, it would be read by some and not by all.
+"""
+
+import re
+from typing import Final
+
+_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_LINE_BREAKS: Final = (b"\r", b"\n", b"\0")
+_OF_ONE_HOP: Final = frozenset(
+    (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"upgrade", b"http2-settings")
+)
+_OF_THE_HEAD: Final = frozenset(
+    (
+        b"host", b"content-length", b"transfer-encoding",  # where it goes and ends
+        b"authorization", b"cookie", b"set-cookie", b"proxy-authorization", b"www-authenticate",
+        b"proxy-authenticate", b"authentication-info", b"proxy-authentication-info",  # who sends it
+        b"content-encoding", b"content-type", b"content-range",  # how it is read
+        b"cache-control", b"expect", b"max-forwards", b"pragma", b"range", b"if-match", b"if-none-match",
+        b"if-modified-since", b"if-unmodified-since", b"if-range",  # what is asked
+        b"age", b"date", b"expires", b"location", b"retry-after", b"vary", b"warning",  # what is answered
+        b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto",  # by whom
+    )
+)  # fmt: skip
+"""RFC 9110, 6.5.1, and what proxies have come to act on."""
+
+
+def one_line(headers: tuple[tuple[bytes, bytes], ...]) -> bool:
+    """Tell whether no field could end its line: HTTP/2 carries any byte."""
+    return not any(mark in name or mark in value for name, value in headers for mark in _LINE_BREAKS)
+
+
+def trailer_allowed(name: bytes) -> bool:
+    """Tell whether a field may stand behind a body."""
+    lower = name.lower()
+    return bool(_TOKEN.fullmatch(name)) and lower not in _OF_ONE_HOP and lower not in _OF_THE_HEAD
+
+
+def connection_wrong(headers: tuple[tuple[bytes, bytes], ...]) -> str:
+    """Return the field of the whole way that `Connection` would take out on the way, or nothing."""
+    for name, value in headers:
+        if name.lower() not in (b"connection", b"proxy-connection"):
+            continue
+        for option in value.split(b","):
+            if option.strip().lower() in _OF_THE_HEAD:
+                return option.strip().decode()
+    return ""

@@ -1,0 +1,30 @@
+"""A stream without what wraps base64 and hexadecimal text: line breaks, spaces, and their escapes in JSON.
+
+Always: however the stream is cut into pieces, what comes out joined is the same. No IO.
+"""
+
+import re
+from typing import Final
+
+_BLANKS: Final = b" \t\r\n\v\f"
+_ESCAPES: Final = re.compile(rb"\\+[nrt]?")  # JSON within JSON doubles them; PHP writes a slash as `\/`
+
+
+class Squeeze:
+    """One stream."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take a piece and return what is left of it. A backslash at its end waits for what it escapes."""
+        piece = self._held + piece
+        self._held = piece[-1:] if piece.endswith(b"\\") else b""
+        return squeezed(piece[: len(piece) - len(self._held)])
+
+
+def squeezed(data: bytes) -> bytes:
+    """Return `data` without blanks and escapes."""
+    if b"\\" in data:
+        data = _ESCAPES.sub(b"", data)
+    return data.translate(None, _BLANKS)

@@ -1,0 +1,40 @@
+"""Codings are undone in the right order, and a request asks for no others. (What is found: test_echo.)"""
+
+import zlib
+
+import pytest
+
+from mediator.codings import STEP, PackedError, Unpacking, accepted, codings_of
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        (b"gzip, deflate, br, zstd", b"gzip, deflate"),
+        (b"br;q=1.0, gzip;q=0.8, *;q=0.1", b"gzip;q=0.8"),
+        (b"br", b"identity"),
+        (b"", b"identity"),
+        (b"*", b"identity"),
+        (b"Identity, X-GZip", b"Identity, X-GZip"),
+        (b"gzipped", b"identity"),
+    ],
+)
+def test_only_what_can_be_searched_is_asked_for(asked: bytes, sent: bytes) -> None:
+    assert accepted(asked) == sent
+
+
+def test_codings_are_undone_from_the_last() -> None:
+    headers = ((b"content-encoding", b"deflate, identity"), (b"X", b"br"), (b"CONTENT-ENCODING", b"gzip"))
+    assert codings_of(headers) == (b"gzip", b"deflate")
+    with pytest.raises(PackedError):
+        codings_of((*headers, (b"content-encoding", b"br")))
+
+
+def test_what_a_full_step_leaves_inside_is_looked_at_although_nothing_follows() -> None:
+    """A match that reaches over the step's end needs no more input to come out."""
+    packer = zlib.compressobj(9)
+    packed = packer.compress(bytes(STEP + 100)) + packer.flush(zlib.Z_SYNC_FLUSH)
+    seen: list[bytes] = []
+    Unpacking((b"deflate",), lambda: seen.append).feed(packed)
+    assert sum(map(len, seen)) == STEP + 100
+    assert max(map(len, seen)) <= STEP

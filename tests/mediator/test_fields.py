@@ -1,0 +1,39 @@
+"""Fields of the head do not stand behind a body, nor are they taken out by `Connection`."""
+
+import pytest
+
+from mediator.fields import connection_wrong, one_line, trailer_allowed
+
+FORBIDDEN = (
+    "Host Connection Content-Length Transfer-Encoding Authorization Cookie Set-Cookie TE Trailer Upgrade"
+)
+
+
+@pytest.mark.parametrize("name", [*FORBIDDEN.split(), "Content-Type", "Range", "a b", "", "X:Y"])
+def test_a_field_of_the_head_is_no_trailer(name: str) -> None:
+    assert not trailer_allowed(name.encode())
+
+
+@pytest.mark.parametrize("name", ["X-Sum", "grpc-status", "grpc-message", "Digest", "ETag", "Server-Timing"])
+def test_the_control_a_checksum_or_status_is(name: str) -> None:
+    assert trailer_allowed(name.encode())
+
+
+@pytest.mark.parametrize(
+    "value", ["close, Host", "HOST", "x,content-length", "a, transfer-encoding ,b", "cookie"]
+)
+def test_connection_takes_no_field_of_the_whole_way(value: str) -> None:
+    assert connection_wrong(((b"connection", value.encode()),)) != ""
+    assert connection_wrong(((b"X", b"1"), (b"Connection", b"close"), (b"Connection", value.encode()))) != ""
+
+
+@pytest.mark.parametrize("value", ["close", "keep-alive", "Upgrade, HTTP2-Settings", "TE", "x-mine", ""])
+def test_the_control_its_ordinary_options_are(value: str) -> None:
+    assert connection_wrong(((b"Connection", value.encode()), (b"X", b"Host"))) == ""
+
+
+def test_a_field_that_could_end_its_line_is_told() -> None:
+    assert one_line(((b"a", b"b"),))
+    for bad in (b"a\rb", b"a\nb", b"a\0b"):
+        assert not one_line(((b"a", bad),))
+        assert not one_line(((bad, b"a"),))
