@@ -1,10 +1,12 @@
 """Proof files as people use them: the proof, and what the event says, so that one file can be read alone.
 
 What always holds: the first keys of the file are those of `hark.bundle.proof`; behind them stand `kind` and
-`payload` (hex; null if it was taken out or is over `MAX_INLINE` bytes). A payload, from the file or from
-outside, is believed only if its leaf hash is the proved one. Where a checked proof's root came from is
-always said, since a proof that brings its own root along proves nothing about any run. Making and checking
-the proof itself is `hark.verify.prove`'s.
+`payload` (hex; null if it was taken out or is over `MAX_INLINE` bytes). The text is ASCII without control
+characters, whatever the bundle calls its run. A payload, from the file or from outside, is believed only if
+its leaf hash is the proved one, and a kind only with its payload, since the leaf covers both and a proof
+neither. Where a checked proof's root came from is always said, since a proof that brings its own root along
+proves nothing about any run; so is whether run and number of events are more than the file's word, since a
+root covers neither. Making and checking the proof itself is `hark.verify.prove`'s.
 """
 
 import json
@@ -31,10 +33,13 @@ FROM_FILE: Final = "file"
 
 
 class Made(NamedTuple):
-    """A proof file's text, and the key that signed its root (empty if the bundle is unsigned)."""
+    """A proof file's text, and what should be said about it."""
 
     text: str
     signed_by: bytes
+    """The key that signed the root, empty if the bundle is unsigned."""
+    left_out: str
+    """Why the payload is not in the file, in words; empty if it is."""
 
 
 class Checked(NamedTuple):
@@ -42,10 +47,13 @@ class Checked(NamedTuple):
 
     file: ProofFile
     kind: int | None
+    """None unless the payload was there: whatever kind the file names is its word alone."""
     payload: bytes | None
     """The event's own bytes, if they were there to be compared with the leaf."""
     source: str
     signed_by: bytes
+    pinned: bool
+    """That key is one that the caller named: then run and number of events are the signer's word too."""
 
 
 def make(path: str, seq: int) -> Made:
@@ -60,9 +68,19 @@ def make(path: str, seq: int) -> Made:
     if payload is not None and leaf_hash(seq, frame.kind, payload) != proven.file.leaf_hash:
         raise BundleError(f"{path} has changed while the proof was made")
     record = json.loads(proofs.to_json(proven.file))
+    left_out = _left_out(payload)
     record["kind"] = frame.kind
-    record["payload"] = None if payload is None or len(payload) > MAX_INLINE else payload.hex()
-    return Made(json.dumps(record, indent=2, ensure_ascii=False), proven.result.public_key)
+    record["payload"] = None if payload is None or left_out else payload.hex()
+    text = json.dumps(record, indent=2).replace(
+        "\x7f", "\\u007f"
+    )  # the control character that json lets through
+    return Made(text, proven.result.public_key, left_out)
+
+
+def _left_out(payload: bytes | None) -> str:
+    if payload is None:
+        return "its payload is redacted"
+    return f"its payload of {len(payload)} bytes is too long for a proof" if len(payload) > MAX_INLINE else ""
 
 
 def check(
@@ -70,19 +88,19 @@ def check(
 ) -> Checked:
     """Check a proof file. Raises BundleError unless everything that was asked for holds."""
     raw = _object(data)
-    kind, inline = _kind(raw.pop("kind", None)), _inline(raw.pop("payload", None))
+    claimed, inline = _kind(raw.pop("kind", None)), _inline(raw.pop("payload", None))
     file = proofs.from_json(json.dumps(raw))
-    checked = core.check(file, root=root, keys=keys, payload=payload if kind is None else None)
-    if kind is None:
-        kind = checked.kind
+    checked = core.check(file, root=root, keys=keys, payload=payload if claimed is None else None)
+    kind = None
     for given in (inline, payload):
         if given is not None:
-            _compare(file, kind, given)
+            kind = _compared(file, checked.kind if claimed is None else claimed, given)
     if checked.root_from_outside:
         source = FROM_OUTSIDE
     else:
         source = FROM_PINNED_KEY if keys else FROM_UNKNOWN_KEY if checked.signed_by else FROM_FILE
-    return Checked(file, kind, inline if payload is None else payload, source, checked.signed_by)
+    shown = inline if payload is None else payload
+    return Checked(file, kind, shown, source, checked.signed_by, checked.pinned)
 
 
 def _frame(path: str, seq: int) -> Frame:
@@ -134,9 +152,11 @@ def _inline(value: object) -> bytes | None:
     raise BundleError("not a proof: payload is not hexadecimal")
 
 
-def _compare(file: ProofFile, kind: int | None, payload: bytes) -> None:
-    """Refuse a payload that is not the proved event's."""
+def _compared(file: ProofFile, kind: int | None, payload: bytes) -> int:
+    """The kind, now proved; a payload that is not the proved event's is refused."""
     if kind is None:
         raise BundleError("the proof holds a payload and not the event's kind, so the two cannot be compared")
     if leaf_hash(file.proof.seq, kind, payload) != file.leaf_hash:
-        raise BundleError(f"the payload is not that of event {file.proof.seq} ({kind_name(kind)})")
+        as_claimed = f"if its kind is the {kind_name(kind)} that the file names"
+        raise BundleError(f"the payload is not that of event {file.proof.seq}, {as_claimed}")
+    return kind

@@ -28,7 +28,8 @@ A proof is made only after the whole bundle has verified. It is JSON, holds the 
 A proof brings its own root along. So -check says where the root came from: from you (-root), from a
 tree head signed by a key that you pinned (-key), from a tree head whose key nobody vouched for, or
 from the file alone, which anybody can write. The first two are PROVED; the third is UNVOUCHED, since
-whoever holds that key could have written the proof; the last is NOT PROVED.
+whoever holds that key could have written the proof; the last is NOT PROVED. A root alone says nothing
+of the run and the number of its events, and a proof without a payload nothing of the event's kind.
 
 Exit code of -check: 0 what was asked for holds, 1 it does not, or the root came from the file alone,
 2 usage.""",
@@ -73,6 +74,8 @@ def _make(args: Args, bundle: str) -> int:
         print(made.text)
     else:
         write_new(out, (made.text + "\n").encode())
+    if made.left_out:
+        error_line(f"the proof does not show what event {seq} says, nor its kind: {made.left_out}")
     if made.signed_by:
         error_line(f"the root is signed by {made.signed_by.hex()} ({keys.name(made.signed_by)})")
     else:
@@ -113,28 +116,44 @@ def _report(checked: "Checked") -> list[str]:
     """The verdict line, what the event says, and where the root came from."""
     from hark import describe, prove
     from hark.bundle import events as ev
-    from hark.bundle.bounds import kind_name
     from hark.cli import output
-    from hark.visible import visible
 
     file = checked.file
     if checked.source == prove.FROM_FILE:
         lines = ["NOT PROVED: the file agrees with itself, and that is all"]
     else:
-        what = "" if checked.kind is None else f" ({kind_name(checked.kind)})"
-        place = f"event {file.proof.seq}{what}, one of {file.proof.leaf_count}"
-        word = "UNVOUCHED" if checked.source == prove.FROM_UNKNOWN_KEY else "PROVED"
-        lines = [f"{word}: {place}, is in run {visible(file.run)}"]
+        lines = [_verdict(checked)]
     if checked.payload is None:
-        lines.append(
-            "  event  not shown: only its leaf hash is in the proof; -payload FILE compares its bytes"
-        )
+        lines.append("  event  not shown: only its leaf hash is proved; -payload FILE compares its bytes")
     else:
         event = describe.line(ev.decode(checked.kind or 0, checked.payload))
         lines.append(output.cut(f"  event  {event}", output.width(sys.stdout)))
     lines.append(f"  leaf   {file.leaf_hash.hex()}")
     lines.append(f"  root   {file.root.hex()}")
     return [*lines, f"         {_source(checked)}"]
+
+
+def _verdict(checked: "Checked") -> str:
+    """What is proved of which event, and nothing that only the file says.
+
+    A root says nothing of run and number of events; without that number and without a payload, a hash from
+    inside the tree could pass for a leaf. A signed tree head covers both.
+    """
+    from hark import prove
+    from hark.bundle.bounds import kind_name
+    from hark.visible import visible
+
+    proof = checked.file.proof
+    run = f"run {visible(checked.file.run)}"
+    what, then = ", whose kind and content the proof does not show", ","
+    if checked.kind is not None:
+        what, then = f" ({kind_name(checked.kind)})", ""
+    if checked.source == prove.FROM_OUTSIDE and not checked.pinned:
+        called = "event" if checked.kind is not None else "what the file calls event"
+        claim = f"that it is one of {proof.leaf_count} in {run} is the file's word"
+        return f"PROVED: {called} {proof.seq}{what}{then} is under your root; {claim}"
+    word = "UNVOUCHED" if checked.source == prove.FROM_UNKNOWN_KEY else "PROVED"
+    return f"{word}: event {proof.seq}{what}, one of {proof.leaf_count}, is in {run}"
 
 
 def _source(checked: "Checked") -> str:

@@ -28,8 +28,11 @@ def test_every_event_of_a_bundle_can_be_proved_and_checked(bundle):
 def test_a_payload_that_is_too_long_stays_outside_and_can_be_given(tmp_path):
     long = ev.LlmResponseChunk(0, b"x" * (prove.MAX_INLINE + 1))
     path = str(sample.write(tmp_path / "a.hark", (sample.EVENTS[0], long)))
-    text = prove.make(path, 1).text
+    made = prove.make(path, 1)
+    text = made.text
+    assert made.left_out.endswith("bytes is too long for a proof")
     assert json.loads(text)["payload"] is None
+    assert prove.check(text.encode()).kind is None
     assert len(text) < 4000
     with_salt = ev.encode(long, b"")
     with pytest.raises(BundleError, match="payload is not that of event 1"):

@@ -50,7 +50,7 @@ def test_a_pinned_key_or_a_root_from_outside_proves_and_the_event_is_shown(proof
     root = json.loads(proof.read_text())["root"]
     for words, origin in (
         (["-key", PUBLIC], "a key that you named"),
-        (["-root", root], "the root that you gave"),
+        (["-root", root, "-key", PUBLIC], "the root that you gave"),
     ):
         code, out, err = hark("prove", "-check", proof, *words)
         assert (code, err) == (0, "")
@@ -58,6 +58,71 @@ def test_a_pinned_key_or_a_root_from_outside_proves_and_the_event_is_shown(proof
         assert "event  DENIED 192.0.2.7" in out
         assert origin in out
         assert out.replace("\n", "").isprintable()
+
+
+UNSHOWN = ", whose kind and content the proof does not show,"
+
+
+def test_a_forged_kind_without_a_payload_is_never_named(proof):
+    edited(proof, payload=None, kind=16)
+    for words, said in (
+        (["-key", PUBLIC], f"PROVED: event 6{UNSHOWN} one of 13, is in run {sample.RUN_ID}"),
+        ([], f"UNVOUCHED: event 6{UNSHOWN} one of 13, is in run {sample.RUN_ID}"),
+    ):
+        code, out, _ = hark("prove", "-check", proof, *words)
+        assert (code, out.splitlines()[0]) == (0, said)
+        assert "RunEnd" not in out
+
+
+def test_a_root_alone_proves_neither_a_run_nor_a_number_of_events(proof):
+    record = json.loads(proof.read_text())
+    edited(proof, run="another", tree_head=None)
+    code, out, _ = hark("prove", "-check", proof, "-root", record["root"])
+    claim = "that it is one of 13 in run another is the file's word"
+    said = f"PROVED: event 6 (EgressDecision) is under your root; {claim}"
+    assert (code, out.splitlines()[0]) == (0, said)
+    edited(proof, payload=None)
+    out = hark("prove", "-check", proof, "-root", record["root"]).out
+    assert out.startswith(f"PROVED: what the file calls event 6{UNSHOWN} is under your root; {claim}\n")
+
+
+def test_a_node_inside_the_tree_cannot_pass_for_an_event(tmp_path):
+    from hark.bundle.hashing import node_hash
+
+    five = sample.write(tmp_path / "five.hark", (*sample.EVENTS[:3], sample.EVENTS[-1]))
+    record = json.loads(hark("prove", "-seq", "4", five).out)
+    left, right = record["left_peaks"][0], record["leaf_hash"]
+    assert node_hash(bytes.fromhex(left), bytes.fromhex(right)).hex() == record["root"]
+    forged = {"seq": 0, "leaf_count": 2, "leaf_hash": left, "siblings": [right], "left_peaks": None}
+    (tmp_path / "p.json").write_text(json.dumps({**record, **forged, "payload": None}))
+    assert hark("prove", "-check", tmp_path / "p.json", "-key", PUBLIC).code == 1
+    edited(tmp_path / "p.json", tree_head=None)
+    out = hark("prove", "-check", tmp_path / "p.json", "-root", record["root"]).out
+    assert out.startswith("PROVED: what the file calls event 0, whose kind and content")
+
+
+def test_a_hostile_run_id_does_not_reach_the_terminal(tmp_path):
+    hostile = "\x9b31m\u202e\x7f\x1b[2Jrun"
+    events = (sample.EVENTS[0]._replace(run_id=hostile), *sample.EVENTS[1:])
+    bundle = sample.write(tmp_path / "h.hark", events, run_id=hostile)
+    code, out, err = hark("prove", "-seq", "1", "-out", tmp_path / "p.json", bundle)
+    assert (code, out) == (0, "")
+    code, printed, err = hark("prove", "-seq", "1", bundle)
+    checked = hark("prove", "-check", tmp_path / "p.json").out
+    for text in (printed, err, checked):
+        assert text.isascii()
+        assert text.replace("\n", "").isprintable()
+    assert json.loads(printed)["run"] == json.loads((tmp_path / "p.json").read_text())["run"] == hostile
+
+
+def test_whoever_makes_a_proof_without_a_payload_is_told(tmp_path, bundle):
+    hark("redact", bundle, "-seq", DENIED, "-o", tmp_path / "r.hark")
+    code, _, err = hark("prove", "-seq", DENIED, tmp_path / "r.hark")
+    assert code == 0
+    assert err.startswith(
+        "hark: the proof does not show what event 6 says, nor its kind: its payload is redacted\n"
+    )
+    assert "redacted" not in hark("prove", "-seq", "5", tmp_path / "r.hark").err
 
 
 def test_a_key_that_nobody_vouches_for_is_not_called_proof(proof):
