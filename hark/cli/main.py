@@ -2,8 +2,8 @@
 
 What always holds: a `HarkError` becomes one sentence and its exit code; a file that cannot be opened
 becomes a sentence; a reader that went away (`| head`) ends hark in silence; Ctrl-C is 130; anything else
-is a bug, said in one line with exit code 70, and a traceback only with HARK_DEBUG=1. No command is imported
-that was not asked for.
+is a bug, said in one line with exit code 70, and a traceback only with HARK_DEBUG=1. Whatever happens to
+standard error changes no exit code. No command is imported that was not asked for.
 """
 
 import errno
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, cast
 
+from hark.cli import streams
 from hark.cli.spec import Args, Spec, parse, unknown
 from hark.errors import HarkError, UsageError
 
@@ -57,11 +58,13 @@ class Command(Protocol):
 def entry(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. Never raises.
 
-    Without `argv` the process is ours and ends with this call: then the garbage collector is kept from
-    slowing start-up and exit (5 ms of a 60 ms budget).
+    Without `argv` the process is ours and ends with this call: then the standard streams are put right, and
+    the garbage collector is kept from slowing start-up and exit (5 ms of a 60 ms budget).
     """
     if argv is not None:
         return _outcome(argv)
+    streams.reopen_missing()
+    streams.forgive_errors()
     gc.set_threshold(GC_THRESHOLD)
     try:
         return _outcome(sys.argv[1:])
@@ -71,12 +74,12 @@ def entry(argv: Sequence[str] | None = None) -> int:
 
 def _outcome(words: Sequence[str]) -> int:
     """The exit code of one command line, whatever happens in it."""
-    _harden_output()
+    streams.escape()
     try:
         code = dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        _abandon_output()
+        streams.abandon_output()
         return EXIT_PIPE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -85,7 +88,7 @@ def _outcome(words: Sequence[str]) -> int:
         return _fail(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 (the last edge: what arrives here is a bug, and is called one)
         if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
-            _abandon_output()
+            streams.abandon_output()
             return _fail(f"cannot write the output: {os.strerror(error.errno or 0).lower()}", EXIT_OUTPUT)
         return _internal(error)
     return code
@@ -129,21 +132,6 @@ def _help(words: Sequence[str]) -> int:
     return 0
 
 
-def _harden_output() -> None:
-    """A name that the terminal's encoding lacks is escaped, not a crash (undecodable file names too)."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-
-
-def _abandon_output() -> None:
-    """Point standard output at /dev/null, or the interpreter complains once more when it flushes at exit."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, 1)
-    os.close(devnull)
-
-
 def _fail(sentence: str, code: int) -> int:
     """Say what went wrong behind what was already printed. What arrives may quote hostile bytes."""
     from hark.visible import printable
@@ -153,7 +141,8 @@ def _fail(sentence: str, code: int) -> int:
             stream.write(text)
             stream.flush()
         except OSError:  # nobody reads it any more; the exit code still says what happened
-            _abandon_output()
+            if stream is sys.stdout:
+                streams.abandon_output()
     return code
 
 
@@ -169,7 +158,12 @@ def _trace_if_asked(error: BaseException) -> None:
     if os.environ.get("HARK_DEBUG") == "1":
         import traceback
 
-        traceback.print_exception(error)
+        from hark.visible import printable
+
+        for line in "".join(
+            traceback.format_exception(error)
+        ).splitlines():  # messages may quote hostile bytes
+            print(printable(line), file=sys.stderr)
 
 
 def _internal(error: BaseException) -> int:
