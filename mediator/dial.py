@@ -103,12 +103,36 @@ async def _resolve(target: Destination) -> list[str]:
         return [target.host]
     try:
         async with asyncio.timeout(LAST_ADDRESS_S):
-            found = await asyncio.get_running_loop().getaddrinfo(
-                target.host, target.port, type=socket.SOCK_STREAM
-            )
+            found = await _ask(target)
     except (OSError, TimeoutError, UnicodeError) as error:
         raise UpstreamError(f"{target.host} does not resolve: {_words(error)}") from None
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _ask(target: Destination) -> asyncio.Future[list[Any]]:
+    """Ask the host's resolver in a thread that nobody waits for: getaddrinfo cannot be stopped, a run can."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[Any]] = loop.create_future()
+
+    def settle(found: list[Any], error: Exception | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(found)
+        else:
+            answer.set_exception(error)
+
+    def ask() -> None:
+        found, failed = [], None
+        try:
+            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            failed = error
+        with contextlib.suppress(RuntimeError):  # the loop has gone, and the run with it
+            loop.call_soon_threadsafe(settle, found, failed)
+
+    threading.Thread(target=ask, name="resolve", daemon=True).start()
+    return answer
 
 
 def _words(error: BaseException) -> str:

@@ -142,31 +142,22 @@ class Exchange(layer.Layer):
         size = 0 if event.end_stream else expected_http_body_size(event.request)
         # HTTP/2 may announce no length and send a body all the same; in HTTP/1 that is no body.
         known = event.end_stream or bool(size) or not event.request.is_http2
-        if size is not None and 0 <= size <= MAX_WHOLE_BODY and known:
+        if size is not None and 0 <= size <= MAX_WHOLE_BODY and known and self._held.expect(size):
             self._agent = Agent.WHOLE
             return
-        yield from self._stream(b"")
+        self._record_request(b"", streamed=True)
+        self._agent = Agent.STREAM
+        yield from self._connect(end_stream=False)
 
     def _on_data(self, data: bytes) -> Commands:
         if self._agent is Agent.WHOLE:
-            if len(self._held) + len(data) > MAX_WHOLE_BODY:
-                raise RuntimeError("a body is longer than its announced length")
-            if not self._held.add(data):
-                yield from self._stream(self._held.out() + data)
+            self._held.add(data)
         elif self._agent is Agent.STREAM:
             yield from self._send_piece(data)
         elif self._agent is Agent.DISCARD:
             self._discarded += len(data)
             if self._discarded > MAX_DISCARDED:
                 yield from self._hang_up()
-
-    def _stream(self, begun: bytes) -> Commands:
-        """Pass the body on in pieces from here on."""
-        self._record_request(b"", streamed=True)
-        self._agent = Agent.STREAM
-        yield from self._connect(end_stream=False)
-        if begun and self._agent is Agent.STREAM:
-            yield from self._send_piece(begun)
 
     def _send_piece(self, data: bytes) -> Commands:
         try:

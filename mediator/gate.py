@@ -90,7 +90,8 @@ class Gate:
         if len(self.tasks) > MAX_CONNECTIONS:
             verdict = Deny(f"{MAX_CONNECTIONS} connections are open already", "")
         elif target.port == DNS_PORT and isinstance(verdict, Deny):
-            await self.resolver.serve_stream(reader, writer)
+            if not await self.resolver.serve_stream(reader, writer):
+                self._refuse_raw(target, verdict, "tcp", "it did not ask for a name", writer)
             return
         first, spoken = await _first_bytes(reader, _patience(target, verdict))
         await self._decide(target, verdict, spoken, first, streams)

@@ -1,14 +1,14 @@
-"""Request bodies that are held in memory, over all connections of a run. No IO.
+"""Room for request bodies that are held in memory, over all connections of a run. No IO.
 
 A small body is held until it is whole, so that it stands in its request's event. Streams are many and an
-agent may leave them all unfinished; what finds no room is recorded and passed on in pieces instead.
+agent may leave them all unfinished: what finds no room is recorded and passed on in pieces instead.
 
-Always: what a body takes of the room it gives back when it is taken out.
+Always: a body takes room for all that it announced before its first byte, and gives it back when taken out.
 """
 
 from typing import Final
 
-MAX_HELD: Final = 64 << 20  # sixty-four bodies of the largest size that is held
+MAX_HELD: Final = 32 << 20  # thirty-two bodies of the largest size that is held
 
 
 class Room:
@@ -23,21 +23,26 @@ class Held:
 
     def __init__(self, room: Room) -> None:
         self._room = room
+        self._taken = 0
         self._body = bytearray()
 
-    def __len__(self) -> int:
-        return len(self._body)
-
-    def add(self, data: bytes) -> bool:
-        """Hold `data` too, if there is room for it."""
-        if len(data) > self._room.left:
+    def expect(self, size: int) -> bool:
+        """Take room for a body, if there is."""
+        if size > self._room.left:
             return False
-        self._room.left -= len(data)
-        self._body += data
+        self._room.left -= size
+        self._taken += size
         return True
+
+    def add(self, data: bytes) -> None:
+        """Hold `data` too."""
+        if len(self._body) + len(data) > self._taken:
+            raise RuntimeError("a body is longer than its announced length")
+        self._body += data
 
     def out(self) -> bytes:
         """Return what is held and hold it no longer."""
         body, self._body = bytes(self._body), bytearray()
-        self._room.left += len(body)
+        self._room.left += self._taken
+        self._taken = 0
         return body

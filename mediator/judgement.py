@@ -90,7 +90,7 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
         return Refusal(403, Deny("hark is not a proxy to be asked: unset the proxy variables", ""))
     if not _TOKEN.fullmatch(asked.method) or not _TARGET.fullmatch(asked.path):
         return Refusal(400, Deny("its method or path has a space or a control character in it", ""))
-    if not asked.path.startswith(b"/") and (asked.method, asked.path) != (b"OPTIONS", b"*"):
+    if not _in_origin_form(asked):
         return Refusal(400, Deny("its path does not begin with a slash", ""))
     wanted = b"https" if link.tls else b"http"
     if asked.scheme and asked.scheme != wanted:
@@ -103,6 +103,11 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
     if any(name.lower() == b"upgrade" and b"websocket" in value.lower() for name, value in asked.headers):
         return Refusal(501, Deny("WebSocket connections are not passed", ""))
     return None
+
+
+def _in_origin_form(asked: Asked) -> bool:
+    """Tell whether the target names nothing but a path: HTTP/2 would carry a whole URL in it."""
+    return asked.path.startswith(b"/") or (asked.method, asked.path) == (b"OPTIONS", b"*")
 
 
 def _authorities(asked: Asked) -> Sequence[bytes]:

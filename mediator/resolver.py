@@ -52,19 +52,22 @@ class Resolver(asyncio.DatagramProtocol):
         if reply and self._transport is not None:
             self._transport.sendto(reply, addr)
 
-    async def serve_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the queries of one TCP connection until it pauses or ends."""
+    async def serve_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer the queries of one TCP connection until it pauses or ends; False if it never made one."""
+        answered = False
         try:
             while True:
-                async with asyncio.timeout(TCP_IDLE_S):
+                async with asyncio.timeout(TCP_IDLE_S if answered else TCP_FIRST_S):
                     size = int.from_bytes(await reader.readexactly(2))
                     wire = await reader.readexactly(size)
                 reply = self.answer(wire)
+                answered = True
                 if not reply:
-                    return
+                    return True
                 writer.write(len(reply).to_bytes(2) + reply)
                 await writer.drain()
         except (OSError, TimeoutError, EOFError, RecordError):
-            return
+            return answered
         finally:
-            writer.close()
+            if answered:
+                writer.close()

@@ -249,7 +249,7 @@ def test_bodies_beyond_the_room_for_all_of_them_are_streamed_and_whole(
         rig.recorder.wait_for(LlmResponseEnd, 4)
     assert sorted(answer.body for answer in answers) == [b"POST /%d 4000" % number for number in range(4)]
     requests = rig.recorder.of(LlmRequest)
-    assert 1 <= sum(request.streaming for request in requests) <= 3
+    assert [request.streaming for request in requests].count(True) == 3
     for request in requests:
         chunks = [chunk for chunk in rig.recorder.of(RequestChunk) if chunk.exchange == request.exchange]
         assert request.body + b"".join(chunk.data for chunk in chunks) == b"a" * 2000 + b"b" * 2000
@@ -265,7 +265,7 @@ def test_a_body_that_is_never_finished_gives_its_room_back(
     with pair() as (rig, client, _):
         stream = client.begin("/a", 4000)
         client.more(stream, b"a" * 3000)
-        until(lambda: room.left == 2000)
+        until(lambda: room.left == 1000)
         if leave == "reset":
             client.h2.reset_stream(stream)
             client.flush()

@@ -8,8 +8,9 @@ import pytest
 
 from hark.bundle.events import EgressAttempt, EgressDecision, ShimReport
 from hark.describe import line
+from hark.errors import RecordError
 from mediator import watcher
-from mediator.ledger import Ledger
+from mediator.ledger import MAX_BURST, Ledger
 from mediator.watcher import Watcher
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import API, running
@@ -54,6 +55,53 @@ def test_a_scan_of_addresses_is_bounded_and_its_extent_told(monkeypatch: pytest.
     )
     assert len(book.summary().warnings) == 1
     looking._packets.close()
+
+
+def test_a_flood_of_packets_is_counted_and_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = ListRecorder()
+    looking, book = made(recorder)
+    flood = MAX_BURST + 100
+    for number in range(flood):
+        looking.take(udp(number % 256, 1000 + number // 256))
+    monkeypatch.setattr(looking, "_dropped", lambda: 1)
+    looking.close()
+    assert book.fatal is None
+    assert len(recorder.of(EgressAttempt)) == watcher.MAX_TARGETS
+    beyond, lost = recorder.of(ShimReport)
+    assert beyond.what == f"{flood - watcher.MAX_TARGETS} packets"
+    assert line(lost) == (
+        "not recorded: 1 packet of the agent "
+        "(they came faster than they could be read; what had to be rejected was rejected)"
+    )
+    assert len(book.summary().warnings) == 2
+    looking._packets.close()
+
+
+def test_the_control_a_flood_of_names_ends_the_run() -> None:
+    book = Ledger(ListRecorder(), lambda _: None, lambda: 0.0)
+    for _ in range(MAX_BURST):
+        book.query("a.test", "A", 1)
+    with pytest.raises(RecordError, match="the agent made more than"):
+        book.query("a.test", "A", 1)
+    assert book.fatal is not None
+
+
+@pytest.mark.attack
+def test_what_the_socket_lost_is_counted_by_the_kernel() -> None:
+    """On this machine's loopback: a packet socket of the smallest size, and more frames than it holds."""
+    with (
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as packets,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+    ):
+        packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        packets.bind(("lo", 3))
+        recorder = ListRecorder()
+        looking = Watcher(packets, Ledger(recorder, lambda _: None, lambda: 0.0))
+        for _ in range(200):
+            sender.sendto(b"x" * 100, ("127.0.0.1", 9))
+        looking.close()
+    (report,) = recorder.of(ShimReport)
+    assert int(report.what.split()[0]) > 100
 
 
 def test_packets_that_arrive_while_a_run_goes_on_are_recorded() -> None:

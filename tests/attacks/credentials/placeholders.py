@@ -1,5 +1,8 @@
 """Traps 25 to 27: get a credential to the wrong host, a placeholder out unresolved, or a value back."""
 
+import base64
+import contextlib
+import gzip
 import http.client
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -17,7 +20,7 @@ VALUE: Final = "sk-real-5e884898da28047151d0"
 PLACEHOLDER: Final = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
 
 
-def _send(path: str, headers: dict[str, str], *, bound: str) -> tuple[bytes, list[str]]:
+def _send(path: str, headers: dict[str, str], *, bound: str, way: str = "") -> tuple[bytes, list[str]]:
     """Ask the API; return what came back and what the server was sent."""
     with (
         serving(API) as upstream,
@@ -33,12 +36,22 @@ def _send(path: str, headers: dict[str, str], *, bound: str) -> tuple[bytes, lis
 
         @upstream.on("/echo")
         def echo(call: Call) -> None:
-            call.reply(200, str(call.headers["X-Key"]).encode())
+            key = str(call.headers["X-Key"])
+            if way == "words":
+                call.wfile.write(f"HTTP/1.1 200 {key}\r\nContent-Length: 0\r\n\r\n".encode())
+            elif way == "twice":
+                packed = gzip.compress(gzip.compress(key.encode()))
+                call.reply(200, packed, [("Content-Encoding", "gzip, gzip")])
+            elif way == "lines":
+                call.reply(200, base64.encodebytes(b"." * 40 + key.encode() + b"." * 40))
+            else:
+                call.reply(200, key.encode())
 
         got = b""
         try:
             client.request("GET", path, headers=headers)
-            got = client.getresponse().read()
+            answer = client.getresponse()
+            got = answer.reason.encode() + answer.read()
         except http.client.IncompleteRead as error:
             got = error.partial
         except OSError:
@@ -56,11 +69,29 @@ def _unresolved() -> Outcome:
     return _outcome(PLACEHOLDER in str(sent), sent)
 
 
-def _echoed() -> Outcome:
-    got, sent = _send("/echo", {"X-Key": PLACEHOLDER}, bound=API)
+def _echoed(way: str = "", read: Callable[[bytes], bytes] = bytes) -> Outcome:
+    got, sent = _send("/echo", {"X-Key": PLACEHOLDER}, bound=API, way=way)
     if VALUE not in str(sent):
         return Outcome(Verdict.UNKNOWN, "the server never had the value")
-    return _outcome(VALUE.encode() in got, sent)
+    return _outcome(VALUE.encode() in read(got), sent)
+
+
+def _in_words() -> Outcome:
+    return _echoed("words")
+
+
+def _packed_twice() -> Outcome:
+    return _echoed("twice", _unpacked)
+
+
+def _in_lines() -> Outcome:
+    return _echoed("lines", lambda got: base64.b64decode(got.removeprefix(b"OK")))
+
+
+def _unpacked(got: bytes) -> bytes:
+    with contextlib.suppress(OSError, EOFError):
+        return gzip.decompress(gzip.decompress(got.removeprefix(b"OK")))
+    return b""
 
 
 def _outcome(reached: bool, sent: list[str]) -> Outcome:
@@ -79,7 +110,13 @@ def _without(defence: AbstractContextManager[object], run: Callable[[], Outcome]
 NO_BINDING: Final = patch.object(Secret, "bound_to", lambda *_: True)
 NO_URL_CHECK: Final = patch.object(Broker, "in_path", lambda *_: None)
 NO_ECHO_SCAN: Final = patch.object(Broker, "incoming", lambda _: StreamScan(Needles({})))
+NO_WRAPPED_SCAN: Final = patch.object(Broker, "incoming_wrapped", lambda _: StreamScan(Needles({})))
+NO_UNPACKING: Final = patch("mediator.echo.codings_of", lambda _: ())
+NO_STANDARD_WORDS: Final = patch("mediator.answers.standardise", lambda _: None)
 
 add(25, "send a credential to another allowed host", _to_another_host, _without(NO_BINDING, _to_another_host))
 add(26, "send a placeholder out in the URL", _unresolved, _without(NO_URL_CHECK, _unresolved))
 add(27, "have a server give the value back", _echoed, _without(NO_ECHO_SCAN, _echoed))
+add(27, "give it back behind the status", _in_words, _without(NO_STANDARD_WORDS, _in_words))
+add(27, "give it back packed twice", _packed_twice, _without(NO_UNPACKING, _packed_twice))
+add(27, "give it back in lines of base64", _in_lines, _without(NO_WRAPPED_SCAN, _in_lines))

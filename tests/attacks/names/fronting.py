@@ -5,6 +5,10 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Final
 from unittest.mock import patch
 
+import h2.config
+import h2.connection
+import h2.events
+
 from hark.errors import UpstreamError
 from hark.policy.decide import Allow
 from mediator import dns, gate, judgement
@@ -38,6 +42,22 @@ def _fronting(*paths: str) -> Outcome:
         return _outcome(reached, f"status {status}")
 
 
+def _target_of_another() -> Outcome:
+    with served(OTHER) as (rig, upstream), rig.tls(API, 443, None, "h2") as sock:
+        config = h2.config.H2Configuration(validate_outbound_headers=False)
+        client = h2.connection.H2Connection(config)
+        client.initiate_connection()
+        target = (":path", "https://evil.example/fronted")
+        ask = [(":method", "GET"), (":scheme", "https"), (":authority", API), target]
+        client.send_headers(1, ask, end_stream=True)
+        sock.sendall(client.data_to_send())
+        done = False
+        while not done and (data := sock.recv(65536)):
+            done = any(isinstance(event, h2.events.StreamEnded) for event in client.receive_data(data))
+        reached = any(seen.path.endswith("/fronted") for seen in upstream.seen)
+        return _outcome(reached, f"the server saw {len(upstream.seen)} requests")
+
+
 def _literal_address() -> Outcome:
     with running(API) as rig, rig.dial("198.51.100.7", 80) as sock:
         sock.sendall(b"GET / HTTP/1.1\r\nHost: 198.51.100.7\r\n\r\n")
@@ -56,6 +76,10 @@ def _any_name() -> AbstractContextManager[object]:
 
 def _any_request() -> AbstractContextManager[object]:
     return patch.multiple(judgement, judge_request=lambda *_: ANYTHING, _host=lambda value, _: value)
+
+
+def _any_target() -> AbstractContextManager[object]:
+    return patch.object(judgement, "_in_origin_form", lambda _: True)
 
 
 def _any_address() -> AbstractContextManager[object]:
@@ -90,5 +114,6 @@ LITERAL: Final = (_any_address, _any_request, _no_network)
 
 add(16, "carry data out in a DNS label", _dns_label, _without(_dns_label, _any_name))
 add(18, "an allowed SNI with another Host", _first, _without(_first, _any_request))
+add(18, "another server's URL as the target", _target_of_another, _without(_target_of_another, _any_target))
 add(19, "another Host later on a kept connection", _later, _without(_later, _any_request))
 add(2, "a literal address over HTTP", _literal_address, _without(_literal_address, *LITERAL))
