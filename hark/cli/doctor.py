@@ -16,10 +16,11 @@ SPEC: Final = Spec(
 
 def run(_args: Args) -> int:
     """Print one line for each means of confinement."""
+    from hark.cli import output
     from launcher.doctor import State, check
 
     findings = check()
     wide = max(len(finding.name) for finding in findings)
     for finding in findings:
-        print(f"{finding.state.value:<7}  {finding.name:<{wide}}  {finding.words}")
+        output.say(f"{finding.state.value:<7}  {finding.name:<{wide}}  {finding.words}")
     return 0 if all(finding.state is State.OK for finding in findings) else 1

@@ -76,16 +76,15 @@ def _finish(reading: "Reading", path: str) -> int:
     """Say on standard error what stands in the way of calling the bundle whole."""
     from hark import inspect
     from hark.cli.output import error_line
-    from hark.visible import printable
 
     if reading.end == inspect.BROKEN:
-        error_line(printable(f"{path} is broken here: {reading.fault}"))
+        error_line(f"{path} is broken here: {reading.fault}")
         return BundleError.exit_code
     if reading.end == inspect.KILLED:
-        error_line(printable(f"{path} has no seal: its writer was killed. All events above held"))
+        error_line(f"{path} has no seal: its writer was killed. All events above held")
         return TruncatedError.exit_code
     if reading.end == inspect.RUNNING:
-        error_line(printable(f"{path} is still being written; -follow waits for more"))
+        error_line(f"{path} is still being written; -follow waits for more")
     return 0
 
 

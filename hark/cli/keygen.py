@@ -27,6 +27,7 @@ hex digits or its file.""",
 def run(args: Args) -> int:
     """Make the key and say where it is and how to recognise it."""
     from hark import keys
+    from hark.cli import output
 
     path = args.text("out") or _user_key_path()
     if os.path.isdir(path):
@@ -41,10 +42,10 @@ def run(args: Args) -> int:
     except FileExistsError:
         raise UsageError(f"{path} exists, and a key is never overwritten; -out FILE makes another") from None
     keys.create_public(public_path, key.public_key)
-    print(f"private key  {path}")
-    print(f"public key   {public_path}")
-    print(f"             {key.public_key.hex()}")
-    print(f"name         {keys.name(key.public_key)} ({keys.NAME_BITS} bits)")
+    output.say(f"private key  {path}")
+    output.say(f"public key   {public_path}")
+    output.say(f"             {key.public_key.hex()}")
+    output.say(f"name         {keys.name(key.public_key)} ({keys.NAME_BITS} bits)")
     return 0
 
 

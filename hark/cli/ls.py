@@ -25,18 +25,17 @@ def run(args: Args) -> int:
     """Print them."""
     from hark import runs
     from hark.bundle.store import runs_directory
-    from hark.cli.output import error_line
-    from hark.visible import printable
+    from hark.cli import output
 
     directory = runs_directory(os.environ)
     found = runs.newest_first(directory)
     if args.flag("json"):
         for one in found:
-            print(_json(one))
+            output.say_json(_record(one))
     elif found:
         _table(found)
     else:
-        error_line(printable(f"no runs in {directory}"))
+        output.error_line(f"no runs in {directory}")
     return 0
 
 
@@ -63,12 +62,10 @@ def _when(unix_ns: int) -> str:
         return ""
 
 
-def _json(one: "Run") -> str:
-    import json
-
+def _record(one: "Run") -> dict[str, object]:
     from hark import runs
 
-    record = {
+    return {
         "run": one.run_id,
         "path": one.path,
         "state": one.state,
@@ -77,4 +74,3 @@ def _json(one: "Run") -> str:
         "started_at_ns": runs.started_at(one) or None,
         "command": list(runs.command(one)),
     }
-    return json.dumps(record).replace("\x7f", "\\u007f")

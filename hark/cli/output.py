@@ -1,8 +1,9 @@
-"""What the commands share when they print: columns cut to the screen, colour only where it is wanted.
+"""What the commands share when they print: sentences, columns cut to the screen, colour where it is wanted.
 
-What always holds: nothing here makes text safe (`hark.visible` does, before); colour codes are added last,
-around whole cells, so that cutting never splits one. Colour needs a terminal and the absence of NO_COLOR
-(any value but the empty one) and of TERM=dumb.
+What always holds: a sentence or a JSON object that is printed from here holds nothing that a terminal would
+act on, whatever it quotes; of columns and colour, the caller makes the text safe before (`hark.visible`).
+Colour codes are added last, around whole cells, so that cutting never splits one. Colour needs a terminal and
+the absence of NO_COLOR (any value but the empty one) and of TERM=dumb.
 """
 
 import os
@@ -88,7 +89,23 @@ def size(count: int) -> str:
     return f"{count} bytes" if unit == 0 else f"{value:.1f} {UNITS[unit]}"
 
 
+def say(sentence: str) -> None:
+    """Print a line that may quote what others wrote: file names, host settings, a bundle's text."""
+    from hark.visible import printable
+
+    print(printable(sentence))
+
+
+def say_json(record: dict[str, object]) -> None:
+    """Print an object as one line of ASCII without control characters."""
+    import json
+
+    print(json.dumps(record).replace("\x7f", "\\u007f"))  # the one control character that json lets through
+
+
 def error_line(text: str) -> None:
     """A remark beside the output proper, on standard error, behind whatever was printed before it."""
+    from hark.visible import printable
+
     sys.stdout.flush()
-    print(f"hark: {text}", file=sys.stderr, flush=True)
+    print(f"hark: {printable(text)}", file=sys.stderr, flush=True)

@@ -86,8 +86,8 @@ def _make(args: Args, bundle: str) -> int:
 def _check(args: Args, path: str) -> int:
     from hark import prove
     from hark.bundle.frame import MAX_PAYLOAD
+    from hark.cli import output
     from hark.cli.bundles import pinned, read
-    from hark.visible import printable
 
     root = _root(args.text("root"))
     keys = pinned(args.texts("key"))
@@ -97,7 +97,7 @@ def _check(args: Args, path: str) -> int:
     try:
         checked = prove.check(data, root=root, keys=keys, payload=payload)
     except BundleError as error:
-        print(printable(f"REJECTED: {path}: {error}"))
+        output.say(f"REJECTED: {path}: {error}")
         return BundleError.exit_code
     print("\n".join(_report(checked)))
     sys.stdout.flush()

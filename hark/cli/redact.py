@@ -23,10 +23,10 @@ out. Payloads that hark recorded are salted: nobody can find one again by guessi
 def run(args: Args) -> int:
     """Verify, copy, and say what is gone."""
     from hark.bundle.redact import redact
+    from hark.cli import output
     from hark.cli.bundles import checked, refuse_existing
     from hark.verify.result import TRUNCATED, VERIFIED
     from hark.verify.steps import verify
-    from hark.visible import printable
 
     out, seqs = args.text("o"), args.numbers("seq")
     if not seqs:
@@ -42,5 +42,5 @@ def run(args: Args) -> int:
         raise BundleError(f"nothing is redacted in a bundle that does not verify: {result.line()}")
     gone = redact(source, seqs, out)
     what = "1 event has" if len(gone) == 1 else f"{len(gone)} events have"
-    print(printable(f"wrote {out}: {what} no payload now, of {result.events}"))
+    output.say(f"wrote {out}: {what} no payload now, of {result.events}")
     return 0

@@ -31,6 +31,7 @@ def run(args: Args) -> int:
 
     from hark import keys
     from hark.bundle import synth
+    from hark.cli import output
     from hark.cli.bundles import refuse_existing
 
     path = args.text("o")
@@ -55,7 +56,7 @@ def run(args: Args) -> int:
         synth.corrupt(path, seq)
     if (seq := spoiled["truncate"]) is not None:
         synth.truncate(path, seq)
-    print(f"wrote {path}, {os.stat(path).st_size} bytes")
+    output.say(f"wrote {path}, {os.stat(path).st_size} bytes")
     return 0
 
 

@@ -32,6 +32,7 @@ everything up to the last whole event holds).""",
 
 def run(args: Args) -> int:
     """Verify, print, and return the verdict's exit code."""
+    from hark.cli import output
     from hark.cli.bundles import checked, pinned
     from hark.verify.steps import verify
 
@@ -41,25 +42,27 @@ def run(args: Args) -> int:
         result = verify(path, keys)
     except BundleError as error:
         return _no_bundle(error, as_json=args.flag("json"))
-    print(_json(result) if args.flag("json") else _text(result))
+    if args.flag("json"):
+        output.say_json(_record(result))
+    else:
+        for line in _lines(result):
+            output.say(line)
     return result.exit_code
 
 
 def _no_bundle(error: BundleError, *, as_json: bool) -> int:
     """The verdict on a file without a header that could be read."""
-    from hark.visible import printable
+    from hark.cli import output
 
     verdict = "TRUNCATED" if isinstance(error, TruncatedError) else "BROKEN"
     if as_json:
-        import json
-
-        print(json.dumps({"verdict": verdict, "findings": [{"verdict": verdict, "words": str(error)}]}))
+        output.say_json({"verdict": verdict, "findings": [{"verdict": verdict, "words": str(error)}]})
     else:
-        print(f"{verdict}: {printable(str(error))}")
+        output.say(f"{verdict}: {error}")
     return error.exit_code
 
 
-def _text(result: "Result") -> str:
+def _lines(result: "Result") -> list[str]:
     from hark.cli.output import wrapped
 
     lines = [result.line()]
@@ -70,15 +73,14 @@ def _text(result: "Result") -> str:
         lines.append(f"The key is called {name(result.public_key)}.")
     if result.limits:
         lines += ["", "What this does not say:"]
-        lines += [f"  - {wrapped(limit.split(), '    ', first=4)}" for limit in result.limits]
-    return "\n".join(lines)
+        for limit in result.limits:
+            lines += f"  - {wrapped(limit.split(), '    ', first=4)}".split("\n")
+    return lines
 
 
-def _json(result: "Result") -> str:
-    import json
-
+def _record(result: "Result") -> dict[str, object]:
     findings = [finding._asdict() | {"sentence": finding.sentence()} for finding in result.findings]
-    record = {
+    return {
         "verdict": result.verdict,
         "exit_code": result.exit_code,
         "line": result.line(),
@@ -95,4 +97,3 @@ def _json(result: "Result") -> str:
         "anchored": result.anchored,
         "trailing": result.trailing,
     }
-    return json.dumps(record).replace("\x7f", "\\u007f")

@@ -1,10 +1,12 @@
 """Columns, colour and sizes."""
 
 import io
+import json
 
 import pytest
 
 from hark.cli import output
+from tests.hark.cli.program import hark
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,40 @@ def test_the_width_is_the_terminals_or_a_default(monkeypatch):
 def test_a_remark_goes_to_standard_error(capsys):
     output.error_line("so it is")
     assert capsys.readouterr() == ("", "hark: so it is\n")
+
+
+def test_what_is_said_reaches_the_terminal_escaped_and_on_one_line(capsys):
+    hostile = "a\n\x1b[2J\x7f\x9b\u202e"
+    output.say(hostile)
+    output.error_line(hostile)
+    assert capsys.readouterr() == (
+        "a\\n\\e[2J\\x7f\\u009b\\u202e\n", "hark: a\\n\\e[2J\\x7f\\u009b\\u202e\n"
+    )  # fmt: skip
+    output.say_json({"text": hostile})
+    said = capsys.readouterr().out
+    assert said.removesuffix("\n").isprintable()
+    assert json.loads(said) == {"text": hostile}
+
+
+def test_no_command_lets_a_hostile_file_name_reach_the_terminal(tmp_path):
+    hostile = tmp_path / "a\n\x1b[2J\x7f\x9b\u202e"
+    hostile.mkdir()
+    bundle, proof = hostile / "b.hark", hostile / "p.json"
+    lines = [
+        ("synth", "-o", bundle), ("synth", "-o", bundle), ("synth", "-o", hostile / "no" / "b"),
+        ("keygen", "-out", hostile / "k"), ("keygen", "-out", hostile / "k"), ("keygen", "-out", hostile),
+        ("verify", bundle), ("verify", "-json", bundle), ("verify", hostile), ("verify", hostile / "k"),
+        ("verify", "-json", hostile / "k"), ("verify", "-key", bundle, bundle),
+        ("redact", "-seq", "1", "-o", hostile / "r", bundle), ("redact", "-seq", "0", "-o", proof, bundle),
+        ("prove", "-seq", "1", "-out", proof, bundle), ("prove", "-check", proof),
+        ("prove", "-check", bundle),
+        ("inspect", bundle), ("inspect", "-kind", hostile, bundle), ("inspect", "-seq", "999", bundle),
+        ("inspect", hostile / "k"), ("ls",), ("gc", "-keep", hostile), (hostile,), ("version", hostile),
+        ("doctor", hostile), ("run", "-key", hostile, "true"), ("run", "-policy", hostile / "no", "true"),
+        ("run", "-o", hostile / "no" / "b", "true"),
+    ]  # fmt: skip
+    env = {"XDG_STATE_HOME": str(hostile), "XDG_CONFIG_HOME": str(tmp_path / "c")}
+    for words in lines:
+        _, out, err = hark(*words, env=env)
+        assert (out + err).replace("\n", "").isprintable(), words
+        assert out or err
