@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from hark.bundle import deliver as module
-from hark.bundle.deliver import check_destination, deliver
+from hark.bundle.deliver import Destination, check_destination, deliver
 from hark.errors import PolicyError, RecordError
 
 
@@ -64,10 +64,11 @@ BAD = [
     ("n" * 300, "the name is too long"),
     ("a\0b", "no file name may have"),
     ("store.hark/out", "not a directory"),
+    ("sub/", "it is a directory"),
 ]
 
 
-@pytest.mark.parametrize(("name", "words"), BAD, ids=["missing", "long", "nul", "file"])
+@pytest.mark.parametrize(("name", "words"), BAD, ids=["missing", "long", "nul", "file", "slash"])
 def test_a_bad_destination_is_refused_in_words_before_and_after(tmp_path, source, name, words):
     destination = f"{tmp_path}/{name}"
     with pytest.raises(PolicyError, match=words):
@@ -98,3 +99,80 @@ def test_a_copy_that_fails_is_removed_and_the_bundle_stays(tmp_path, source, mon
         deliver(str(source), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     assert source.exists()
+
+
+@pytest.fixture
+def held(tmp_path):
+    """A destination in a directory of the project, taken hold of before the agent starts."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "victim").mkdir()
+    destination = Destination.open(str(tmp_path / "out" / "rec"))
+    yield destination
+    destination.close()
+    destination.close()
+
+
+def swap_for_link(out, victim):
+    out.rename(out.with_name("aside"))
+    out.symlink_to(victim)
+
+
+def swap_for_directory(out, victim):
+    out.rename(out.with_name("aside"))
+    out.mkdir()
+
+
+def remove(out, victim):
+    out.rmdir()
+
+
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("attack", [swap_for_link, swap_for_directory, remove])
+def test_an_agent_that_replaces_the_directory_cannot_redirect_the_bundle(
+    tmp_path, source, held, monkeypatch, attack, cross
+):
+    if cross:
+        crossing(monkeypatch)
+    attack(tmp_path / "out", tmp_path / "victim")
+    with pytest.raises(RecordError, match=f"not the one that was there before the run; it is at {source}"):
+        held.deliver(str(source))
+    assert source.exists()
+    assert [path for path in tmp_path.rglob("*") if path.name == "rec"] == []
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_a_directory_replaced_at_the_last_moment_redirects_nothing_either(
+    tmp_path, source, held, monkeypatch, cross
+):
+    if cross:
+        crossing(monkeypatch)
+    monkeypatch.setattr(
+        Destination, "_refuse_another", lambda self: swap_for_link(tmp_path / "out", tmp_path / "victim")
+    )
+    held.deliver(str(source))
+    assert list((tmp_path / "victim").iterdir()) == []
+    assert (tmp_path / "aside" / "rec").read_bytes() == b"bundle" * 1000
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_a_link_under_the_destinations_own_name_is_not_followed(tmp_path, source, held, monkeypatch, cross):
+    if cross:
+        crossing(monkeypatch)
+    (tmp_path / "out" / "rec").symlink_to(tmp_path / "victim" / "rec")
+    with pytest.raises(RecordError, match="overwrites nothing"):
+        held.deliver(str(source))
+    assert not (tmp_path / "victim" / "rec").exists()
+    assert source.exists()
+
+
+def test_a_directory_that_was_left_alone_gets_the_bundle_also_through_a_link_of_the_users(tmp_path, source):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    held = Destination.open(str(tmp_path / "link" / "rec"))
+    held.deliver(str(source))
+    held.close()
+    assert (tmp_path / "real" / "rec").read_bytes() == b"bundle" * 1000
+
+
+def test_the_held_directory_reaches_no_other_program(held):
+    assert not os.get_inheritable(held._directory)
