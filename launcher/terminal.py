@@ -90,6 +90,8 @@ class Relay:
     def _read_input(self, source: int) -> None:
         try:
             data = os.read(source, _CHUNK)
+        except BlockingIOError:
+            return  # somebody else who reads this terminal was faster
         except OSError:
             data = b""
         if data:
@@ -115,6 +117,8 @@ class Relay:
         while data:
             try:
                 data = data[os.write(self._output, data) :]
+            except BlockingIOError:
+                _await_room(self._output)
             except OSError:
                 return False
         return True
@@ -128,3 +132,11 @@ class Relay:
         """Give the terminal back and let go of the agent's."""
         self.leave()
         os.close(self._master)
+
+
+def _await_room(output: int) -> None:
+    """Wait as a blocking write would: the caller, or a program beside us, may have made its terminal
+    non-blocking, and that holds for everybody who has it open."""
+    poll = select.poll()
+    poll.register(output, select.POLLOUT)
+    poll.poll()

@@ -70,11 +70,14 @@ class Seat:
 
 
 @contextlib.contextmanager
-def seat(script: str, *, who: str = "ordinary user", terminal: bool = True) -> Iterator[Seat]:
+def seat(
+    script: str, *, who: str = "ordinary user", terminal: bool = True, blocking: bool = True
+) -> Iterator[Seat]:
     """A supervisor on a terminal of its own that runs `script` and prints its end as `[end ...]`."""
     with project(who) as folder:
         process, master = pty.fork()
         if process == 0:
+            os.set_blocking(1, blocking)  # all three streams are one open terminal
             _supervise(script, who, folder, terminal)
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         try:
@@ -96,6 +99,7 @@ def _supervise(script: str, who: str, folder: Path, terminal: bool) -> None:
         with launch(what) as boundary:
             boundary.start()
             ended = boundary.wait()
+        os.set_blocking(1, True)
         os.write(1, f"[end {ended.code} {ended.signal} {ended.interrupted} {ended.status}]\n".encode())
         status = ended.status
     except BaseException as error:
@@ -264,3 +268,16 @@ def test_much_output_and_much_input_pass_whole() -> None:
         shown = one.until("tail")
         assert "20001" in shown
         assert shown.count("x") >= 300000
+
+
+@pytest.mark.attack
+def test_a_callers_terminal_that_does_not_block_gets_all_output_and_gives_all_input() -> None:
+    script = "stty -icanon -echo; echo ready; head -c 20000 | wc -c; seq 1 200000"
+    with seat(script, blocking=False) as one:
+        one.until("ready")
+        one.wait_for(one.raw)
+        for _ in range(20):
+            one.type("y" * 1000)
+        shown = one.until("[end 0 None None 0]").split()
+    assert shown[:1] == ["20000"]
+    assert shown[1:200001] == [str(number) for number in range(1, 200001)]
