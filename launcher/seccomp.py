@@ -1,10 +1,10 @@
 """The system call filter: a list of what is allowed, judged by number and arguments, for two architectures.
 
 Always holds: a call of another architecture's ABI kills the process; namespace flags, setuid and setgid
-bits, sockets of other families than UNIX, INET, INET6 and route netlink, raw sockets, and ioctls that
-type into a terminal are refused; whatever is not listed is refused. Setuid bits matter since root's agent
-writes files that belong to root on disk. Pointers cannot be judged here, so calls that hide their flags
-behind one look as if they did not exist.
+bits, sockets of other families than UNIX, INET, INET6 and route netlink, pairs of any but UNIX, raw
+sockets, and ioctls that type into a terminal are refused; whatever is not listed is refused. Setuid bits
+matter since root's agent writes files that belong to root on disk. Pointers cannot be judged here, so calls
+that hide their flags behind one look as if they did not exist.
 """
 
 import ctypes
@@ -110,6 +110,11 @@ def _socket() -> Block:
     ]
 
 
+def _socketpair() -> Block:
+    """The kernel makes both sockets, and may load their family, before it finds that it has no pairs."""
+    return [_argument(0), *_case(socket.AF_UNIX, _give(_ALLOW)), *_refuse(errno.EAFNOSUPPORT)]
+
+
 def _judgements() -> dict[str, Block]:
     return {
         "openat": _open(2),
@@ -117,6 +122,7 @@ def _judgements() -> dict[str, Block]:
         "ioctl": [_argument(1), *_one_of(_TYPING_IOCTLS, _refuse()), *_give(_ALLOW)],
         "clone": _without_bits(0, _NAMESPACE_FLAGS),
         "socket": _socket(),
+        "socketpair": _socketpair(),
         "personality": [_argument(0), *_one_of(_PERSONALITIES, _give(_ALLOW)), *_refuse()],
         "creat": _without_bits(1, _SET_ID_BITS),
         "chmod": _without_bits(1, _SET_ID_BITS),

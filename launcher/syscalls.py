@@ -72,7 +72,6 @@ ALLOWED: Final[dict[str, Numbers]] = {
     "listen": (50, 201),
     "getsockname": (51, 204),
     "getpeername": (52, 205),
-    "socketpair": (53, 199),
     "setsockopt": (54, 208),
     "getsockopt": (55, 209),
     "fork": (57, None),
@@ -294,6 +293,7 @@ ALLOWED: Final[dict[str, Numbers]] = {
 JUDGED: Final[dict[str, Numbers]] = {
     "clone": (56, 220),
     "socket": (41, 198),
+    "socketpair": (53, 199),
     "ioctl": (16, 29),
     "personality": (135, 92),
     "open": (2, None),

@@ -106,6 +106,15 @@ def test_socket_families(architecture: int, args: tuple[int, ...], expected: str
 
 
 @BOTH
+def test_socket_pairs_are_of_the_unix_family_alone(architecture: int) -> None:
+    assert (
+        verdict(architecture, "socketpair", socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) == ALLOW
+    )
+    for family in (socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK, 30, (1 << 32) | socket.AF_NETLINK):
+        assert verdict(architecture, "socketpair", family, socket.SOCK_STREAM, 0) == "EAFNOSUPPORT", family
+
+
+@BOTH
 def test_no_typing_into_terminals(architecture: int) -> None:
     assert verdict(architecture, "ioctl", 0, 0x5412) == "EPERM"
     assert verdict(architecture, "ioctl", 0, 0x541C) == "EPERM"

@@ -20,6 +20,13 @@ def call(x86, arm, *args):
         raise OSError(number, os.strerror(number))
     return got
 n = ctypes.c_long
+def pair(*args):
+    # The kernel has made both sockets when it finds that the family has no pairs.
+    try:
+        socket.socketpair(*args)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
 """
 USER_NAMESPACE: Final = 0x10000000
 
@@ -51,6 +58,7 @@ SOCKETS: Final = {
     "open a packet-filter netlink socket": (
         "lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12).close()"
     ),
+    "reach packet-filter netlink through socketpair": "lambda: pair(socket.AF_NETLINK, socket.SOCK_RAW, 12)",
 }
 
 
