@@ -251,10 +251,7 @@ class Boundary:
             if self._relay is not None:
                 self._relay.serve(ready)
             if self._channel.fileno() in ready:
-                try:
-                    message = wire.receive(self._channel)
-                except ConnectionError:
-                    return None
+                message = wire.receive(self._channel)
                 if message.word == "ended":
                     return message.fields[0], int(message.fields[1])
                 if message.word == "stopped":

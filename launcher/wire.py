@@ -43,7 +43,10 @@ def receive(channel: socket.socket) -> Message:
     """Wait for one message. The descriptors in it are not inherited by programs that we start."""
     # Not socket.recv_fds, which drops the flags: a program that the caller starts would inherit them.
     room = socket.CMSG_LEN(_MAX_DESCRIPTORS * array("i").itemsize)
-    data, rights, _flags, _sender = channel.recvmsg(_MAX_MESSAGE, room, socket.MSG_CMSG_CLOEXEC)
+    try:
+        data, rights, _flags, _sender = channel.recvmsg(_MAX_MESSAGE, room, socket.MSG_CMSG_CLOEXEC)
+    except ConnectionError:  # it died before it had read what we sent
+        return Message("")
     descriptors = array("i")
     for _level, _kind, content in rights:
         descriptors.frombytes(content)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from hark.errors import ConfinementError
-from launcher import build, kernel, landlock, network, seccomp
+from launcher import build, kernel, landlock, network, seccomp, wire
 from launcher.plan import Access, Grant
 from launcher.supervise import Boundary, Ended, launch
 from tests.launcher.rig import (
@@ -220,6 +220,30 @@ def test_kill_before_the_start_stops_it(who: str) -> None:
         return "started"
 
     assert "changed my mind" in apart(work, who=who)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+def test_a_process_1_that_is_killed_before_it_has_read_the_start_is_a_failed_start(who: str) -> None:
+    def work() -> str:
+        with project("root") as folder, launch(plan(folder, ("/bin/true",))) as boundary:
+            init = boundary._await("init").descriptors[0]
+            boundary._await("ready")
+            signal.pidfd_send_signal(init, signal.SIGSTOP)
+            send = wire.send
+
+            def send_and_kill(*arguments: Any, **options: Any) -> None:
+                send(*arguments, **options)
+                signal.pidfd_send_signal(init, signal.SIGKILL)
+
+            wire.send = send_and_kill
+            try:
+                boundary.start()
+            except ConfinementError as error:
+                return str(error)
+        return "started"
+
+    assert "was ended by something else" in apart(work, who=who)
 
 
 @pytest.mark.attack

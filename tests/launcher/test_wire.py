@@ -38,6 +38,14 @@ def test_the_other_ends_death_is_an_empty_word(channel: tuple[socket.socket, soc
     assert wire.receive(channel[1]).word == ""
 
 
+def test_the_death_of_an_end_that_has_not_read_everything_is_an_empty_word_too(
+    channel: tuple[socket.socket, socket.socket],
+) -> None:
+    wire.send(channel[1], "never read")
+    channel[0].close()
+    assert wire.receive(channel[1]).word == ""
+
+
 def test_messages_keep_their_bounds(channel: tuple[socket.socket, socket.socket]) -> None:
     wire.send(channel[0], "one")
     wire.send(channel[0], "two", "x" * 100_000)
