@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from errno import EEXIST, ENOSPC
 from typing import Final
 
+from hark.bundle.regular import open_regular
 from hark.bundle.tree_head import (
     KEY_SIZE,
     MAX_KEY_FILE,
@@ -53,9 +54,11 @@ def public_from(text: str) -> bytes:
     if len(text) == HEX_DIGITS and not set(text.lower()) - set("0123456789abcdef"):
         return bytes.fromhex(text)
     try:
-        fd = os.open(text, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_regular(text)
     except FileNotFoundError:
         raise UsageError(f"-key {text} is neither {HEX_DIGITS} hex digits nor a file that exists") from None
+    except OSError as error:
+        raise UsageError(f"cannot read -key {text}: {error.strerror}") from None
     try:
         return parse_public_key(_read(fd))
     except BundleError as error:
@@ -66,7 +69,7 @@ def public_from(text: str) -> bytes:
 
 def load_private(path: str) -> SigningKey:
     """Read a private key that only its owner can read, and whose owner is the caller (or root)."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         status = os.fstat(fd)
         text = _read(fd) if stat.S_ISREG(status.st_mode) else ""

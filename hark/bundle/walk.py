@@ -21,6 +21,7 @@ from hark.bundle.frame import (
 )
 from hark.bundle.hashing import HASH_SIZE
 from hark.bundle.header import Header, decode_header
+from hark.bundle.regular import open_regular
 from hark.errors import BundleError, TruncatedError
 
 CHUNK: Final = 1 << 18  # reading in larger pieces gains nothing beside hashing, and leaves the cache
@@ -58,7 +59,7 @@ class BundleFile:
     def __init__(self, path: str) -> None:
         self.path: Final = path
         try:
-            self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            self.fd = open_regular(path)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise BundleError(f"cannot open the bundle {path}: {getattr(error, 'strerror', error)}") from None
         try:
@@ -73,6 +74,8 @@ class BundleFile:
 
     def _preamble(self) -> bytes:
         magic = self.read(0, len(MAGIC))
+        if not magic:
+            raise BundleError(f"{self.path} is not a bundle: it is empty")
         if not MAGIC.startswith(magic):
             if magic.startswith(MAGIC[:4]):
                 raise BundleError(f"{self.path} is a bundle of version {magic[4]}; this hark reads version 1")

@@ -3,9 +3,9 @@ is there and is no bundle is the bundle's fault (exit 1). New files are never wr
 
 import errno
 import os
-import stat
 from typing import TYPE_CHECKING
 
+from hark.bundle.regular import open_regular
 from hark.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,14 +15,9 @@ if TYPE_CHECKING:
 
 
 def checked(path: str) -> str:
-    """Where `path` or the run of that id is, if it can be opened and is no directory; else an OSError."""
+    """Where `path` or the run of that id is, if it is a file that can be opened; else an OSError."""
     path = located(path)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        if stat.S_ISDIR(os.fstat(fd).st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    finally:
-        os.close(fd)
+    os.close(open_regular(path))
     return path
 
 
@@ -55,7 +50,7 @@ def pinned(texts: "Sequence[str]") -> tuple[bytes, ...]:
 
 def read(path: str, limit: int, what: str) -> bytes:
     """The whole file, at most `limit` bytes."""
-    with open(path, "rb") as file:
+    with open(open_regular(path), "rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise UsageError(f"{path} is larger than {limit} bytes: it is no {what}")

@@ -92,8 +92,12 @@ def test_a_private_key_of_somebody_else_is_refused(tmp_path, key, monkeypatch):
 
 def test_a_directory_or_pipe_in_the_place_of_a_key_is_refused(tmp_path):
     (tmp_path / "d").mkdir()
-    with pytest.raises(PolicyError, match="is not a key file"):
-        keys.load_private(str(tmp_path / "d"))
+    os.mkfifo(tmp_path / "p")
+    for path, words in ((tmp_path / "d", "directory"), (tmp_path / "p", "pipe"), ("/dev/zero", "device")):
+        with pytest.raises(PolicyError, match="is not a key file"):
+            keys.load_private(str(path))
+        with pytest.raises(UsageError, match=f"cannot read -key {path}: it is a {words}"):
+            keys.public_from(str(path))
 
 
 def test_a_damaged_signing_key_refuses_the_run_and_not_the_bundle(tmp_path):

@@ -77,6 +77,7 @@ def test_a_claim_of_64_mib_in_a_small_file_allocates_nothing_like_it(tmp_path):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
+        (b"", "is not a bundle: it is empty"),
         (b"PK\x03\x04zip", "does not begin with HARK"),
         (b"HARK\x02\x00\x00\x00\x01\xa0", "version 2"),
         (b"HARK\x01\xff\xff\xff\xff", "claims 4294967295 bytes"),
@@ -91,7 +92,7 @@ def test_what_is_no_bundle_is_refused_in_words(tmp_path, data, words):
         BundleFile(str(tmp_path / "b"))
 
 
-@pytest.mark.parametrize("size", range(10))
+@pytest.mark.parametrize("size", range(1, 10))
 def test_a_file_that_ends_inside_its_header_is_truncated(tmp_path, size):
     (tmp_path / "b").write_bytes(b"HARK\x01\x00\x00\x00\x02\xa0"[:size])
     with pytest.raises(TruncatedError, match="ends inside its header"):
@@ -100,9 +101,13 @@ def test_a_file_that_ends_inside_its_header_is_truncated(tmp_path, size):
 
 def test_a_missing_file_a_directory_and_a_fifo_are_bundle_errors_and_do_not_hang(tmp_path):
     os.mkfifo(tmp_path / "fifo")
-    for path in (tmp_path / "none", tmp_path, tmp_path / "fifo", "nul\0name"):
-        with pytest.raises(BundleError):
+    for path, words in (
+        (tmp_path / "none", "No such file"), (tmp_path, "directory"), (tmp_path / "fifo", "it is a pipe"),
+        ("/dev/zero", "it is a device"), ("nul\0name", "null"),
+    ):  # fmt: skip
+        with pytest.raises(BundleError, match=words) as caught:
             BundleFile(str(path))
+        assert not isinstance(caught.value, TruncatedError)
 
 
 def test_a_file_that_grows_meanwhile_is_read_as_far_as_it_reached(tmp_path):

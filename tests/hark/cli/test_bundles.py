@@ -7,6 +7,7 @@ import pytest
 from hark.cli import bundles
 from hark.errors import BundleError, UsageError
 from tests.hark.cli import sample
+from tests.hark.cli.program import hark
 
 
 def test_a_file_is_opened_and_what_cannot_be_is_an_error_with_its_name(tmp_path):
@@ -22,9 +23,29 @@ def test_a_file_is_opened_and_what_cannot_be_is_an_error_with_its_name(tmp_path)
         bundles.opened(str(tmp_path / "x"))
 
 
-def test_a_pipe_in_the_place_of_a_bundle_does_not_hang(tmp_path):
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused_and_does_not_hang(tmp_path):
     os.mkfifo(tmp_path / "p")
-    assert bundles.checked(str(tmp_path / "p")) == str(tmp_path / "p")
+    for path, words in ((str(tmp_path / "p"), "it is a pipe"), ("/dev/zero", "it is a device")):
+        for use in (bundles.checked, bundles.opened, lambda path: bundles.read(path, 5, "proof")):
+            with pytest.raises(OSError, match=words):
+                use(path)
+
+
+def test_no_command_waits_for_a_pipe_or_reads_a_device(tmp_path):
+    bundle, pipe = sample.write(tmp_path / "a.hark"), tmp_path / "p"
+    os.mkfifo(pipe)
+    assert hark("prove", "-seq", "1", "-out", tmp_path / "proof", bundle).code == 0
+    for bad, what in ((pipe, "a pipe"), ("/dev/zero", "a device")):
+        for words in (
+            ["verify", bad], ["inspect", bad], ["prove", "-seq", "1", bad], ["prove", "-check", bad],
+            ["prove", "-check", tmp_path / "proof", "-payload", bad],
+            ["prove", "-check", tmp_path / "proof", "-key", bad],
+            ["verify", "-key", bad, bundle], ["redact", "-seq", "1", "-o", tmp_path / "r", bad],
+        ):  # fmt: skip
+            code, out, err = hark(*words, timeout=10)
+            assert (code, out, err.count("\n"), f"it is {what}" in err) == (2, "", 1, True), err
+        code, _, err = hark("synth", "-o", tmp_path / "s", "-key", bad, timeout=10)
+        assert (code, err) == (125, f"hark: {bad} is not a key file\n")
 
 
 def test_a_file_longer_than_its_ceiling_is_refused(tmp_path):

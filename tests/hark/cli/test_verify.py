@@ -49,6 +49,17 @@ def test_a_pin_that_cannot_be_read_is_a_usage_error_and_no_verdict(tmp_path):
         assert err.startswith(f"hark: -key {pin}")
 
 
+def test_whoever_gave_a_key_is_never_told_to_give_one(tmp_path):
+    other = keys.generate().public_key.hex()
+    for name, key in (("signed", sample.KEY), ("unsigned", None)):
+        path = sample.write(tmp_path / name, key=key)
+        code, out, err = hark("verify", "-key", other, path)
+        assert (code, out.split(":")[0], err) == (1, "REJECTED", "")
+        assert "-key" not in out
+    assert "-key" not in hark("verify", "-key", PUBLIC, tmp_path / "signed").out
+    assert "give that one with -key" in hark("verify", tmp_path / "signed").out
+
+
 def test_an_edited_bundle_is_broken_and_names_the_event(tmp_path):
     path = sample.write(tmp_path / "a.hark")
     data = path.read_bytes()
@@ -70,13 +81,15 @@ def test_a_file_that_is_no_bundle_gets_a_verdict_and_one_that_is_missing_does_no
     assert hark("verify", tmp_path / "x") == (
         1, f"BROKEN: {tmp_path}/x is not a bundle: it does not begin with HARK\n", ""
     )  # fmt: skip
+    (tmp_path / "x").write_bytes(b"")
+    assert hark("verify", tmp_path / "x") == (1, f"BROKEN: {tmp_path}/x is not a bundle: it is empty\n", "")
     (tmp_path / "x").write_bytes(b"HARK\x01")
     code, out, _ = hark("verify", tmp_path / "x")
     assert (code, out.split(":")[0]) == (3, "TRUNCATED")
     assert hark("verify", tmp_path / "no") == (
         2, "", f"hark: cannot use {tmp_path}/no: no such file or directory\n"
     )  # fmt: skip
-    assert hark("verify", tmp_path) == (2, "", f"hark: cannot use {tmp_path}: is a directory\n")
+    assert hark("verify", tmp_path) == (2, "", f"hark: cannot use {tmp_path}: it is a directory\n")
 
 
 def test_json_holds_the_same_verdict(tmp_path):
