@@ -83,7 +83,8 @@ def look(path: str) -> Run | None:
     run_id = os.path.basename(path).removesuffix(SUFFIX)
     try:
         with BundleFile(path) as file:
-            running = is_locked(file.fd)
+            running = is_locked(file.fd)  # asked before the size is: what a run that ended wrote is all there
+            file.size = os.fstat(file.fd).st_size
             walk = file.walk()
             events = sum(len(chunk.starts) for chunk in walk)
             state = RUNNING if running else SEALED if _has_footer(file, walk.end, walk.at) else KILLED

@@ -56,6 +56,22 @@ def test_runs_are_listed_oldest_first_as_running_sealed_killed_or_unreadable(tmp
     assert store.list_runs(str(tmp_path))[0].state == store.KILLED
 
 
+def test_a_run_that_seals_while_it_is_looked_at_is_never_taken_for_killed(tmp_path, monkeypatch):
+    path = store.run_path(str(tmp_path), ulid(1_000_000, bytes(10)))
+    with Writer.create(path, HEADER) as writer:
+        writer.append(EVENTS[0])
+        real = store.is_locked
+
+        def sealed_meanwhile(fd):
+            writer.seal("exit")
+            writer.close()
+            return real(fd)
+
+        monkeypatch.setattr(store, "is_locked", sealed_meanwhile)
+        run = store.look(path)
+    assert (run.state, run.events, run.size) == (store.SEALED, 2, os.stat(path).st_size)
+
+
 def test_a_directory_that_is_not_there_holds_no_runs(tmp_path):
     assert store.list_runs(str(tmp_path / "none")) == []
     assert store.look(str(tmp_path / "none.hark")) is None
