@@ -99,8 +99,12 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     kernel.set_dumpable(dumpable=False)
     wake = _wake_on_children()
     agent = _spawn(inside, tuple(files), terminal)
-    if agent is not None:
+    if agent is None:
+        return
+    try:
         _watch(inside, agent, wake)
+    except Exception as error:  # noqa: BLE001  (the agent ends with this process, and the record says why)
+        fail(inside.channel, f"the process that watches the agent failed: {type(error).__name__}: {error}")
 
 
 def _await_start(inside: Inside) -> wire.Message | None:

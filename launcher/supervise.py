@@ -256,6 +256,9 @@ class Boundary:
                     return message.fields[0], int(message.fields[1])
                 if message.word == "stopped":
                     self._stop(int(message.fields[0]))
+                elif message.word == "failed":
+                    self._killed = self._killed or message.fields[1]
+                    return None
                 elif not message.word:
                     return None
 

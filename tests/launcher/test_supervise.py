@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from hark.errors import ConfinementError
-from launcher import build, kernel, landlock, network, seccomp, wire
+from launcher import build, init, kernel, landlock, network, seccomp, wire
 from launcher.plan import Access, Grant
 from launcher.supervise import Boundary, Ended, launch
 from tests.launcher.rig import (
@@ -393,6 +393,19 @@ def test_a_holder_that_is_killed_takes_everything_with_it_and_the_supervisor_say
     assert (ended.signal, ended.killed) == (
         signal.SIGKILL,
         "the process that holds the boundary was ended by something else",
+    )
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), OSError(5, "Input/output error")])
+def test_a_process_1_that_fails_while_the_agent_runs_says_why_it_ended(error: Exception) -> None:
+    def fail(*_arguments: object) -> None:
+        raise error
+
+    ended = shell("exit 3", change=without(init, "_reap", fail)).ended
+    assert ended == Ended(
+        signal=signal.SIGKILL,
+        killed=f"the process that watches the agent failed: {type(error).__name__}: {error}",
     )
 
 
