@@ -52,7 +52,9 @@ def settle_streams() -> None:
 
 def _fill(descriptor: int) -> None:
     opened = os.open("/dev/null", os.O_RDWR)
-    if opened != descriptor:
+    if opened == descriptor:
+        os.set_inheritable(descriptor, True)  # noqa: FBT003  (positional only)
+    else:
         os.dup2(opened, descriptor)
         os.close(opened)
 

@@ -10,7 +10,8 @@ import pytest
 
 from hark.errors import ConfinementError
 from launcher.caller import inherited, settle_streams
-from tests.launcher.rig import apart, shell
+from launcher.supervise import launch
+from tests.launcher.rig import apart, plan, project, shell
 
 
 def refusal(prepare: Callable[[], None]) -> str:
@@ -64,6 +65,27 @@ def test_umask_and_ignored_signals_are_read_and_left_alone() -> None:
         return found.umask, signal.SIGHUP in found.ignored, os.umask(0)
 
     assert apart(work) == (0o027, True, 0o027)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("closed", [(0,), (2,), (0, 2)])
+def test_a_stream_that_the_caller_closed_is_dev_null_for_the_agent(closed: tuple[int, ...]) -> None:
+    def work() -> str:
+        read, write = os.pipe()
+        with project("root") as folder:
+            os.dup2(write, 1)
+            os.close(write)
+            for descriptor in closed:
+                os.close(descriptor)
+            paths = " ".join(f"/proc/self/fd/{descriptor}" for descriptor in closed)
+            with launch(plan(folder, ("/usr/bin/readlink", *paths.split()))) as boundary:
+                boundary.start()
+                boundary.wait()
+        os.close(1)
+        with open(read) as out:
+            return out.read()
+
+    assert apart(work) == "/dev/null\n" * len(closed)
 
 
 @pytest.mark.attack
