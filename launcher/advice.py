@@ -55,6 +55,7 @@ _STEPS: Final = {
     "mapping": NO_USER_NAMESPACE,
     "namespaces": "cannot create mount and process namespaces",
     "trees": "cannot copy the host's mounts",
+    "mounts": "cannot make the agent's mounts",
 }
 _LANDLOCK: Final = {
     errno.ENOSYS: "the kernel has no Landlock: use Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK",
@@ -62,8 +63,13 @@ _LANDLOCK: Final = {
 }
 
 
+def _detail(error: OSError) -> str:
+    """What the kernel said, and to which call if the error knows."""
+    return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+
+
 def _network(error: OSError) -> str:
-    what = f"{error.filename}: {error.strerror}"
+    what = _detail(error)
     if "nft" in str(error.filename):
         return f"cannot load the packet rules ({what}): load nf_tables, nft_redir and nft_reject_inet"
     if error.errno == errno.EAFNOSUPPORT:
@@ -80,7 +86,7 @@ def explain(step: str, error: OSError) -> str:
     if step == "network":
         return _network(error)
     what = _STEPS.get(step, f"cannot {step} the agent")
-    detail = f"{error.filename or step}: {error.strerror}"
+    detail = _detail(error)
     if error.errno in (errno.EPERM, errno.ENOSPC, errno.EACCES):
         return f"{what} ({detail}): {user_namespaces() or container()}"
     return f"{what} ({detail})"

@@ -42,16 +42,27 @@ type Probe = Callable[[], str]
 """MUST raise OSError if the kernel refuses; returns what to say if it does not."""
 
 
+class _NotTried(Exception):  # noqa: N818  (no error: what the probe needs is another probe's finding)
+    """Why a probe did not come to what it is about."""
+
+
 def _enter() -> None:
-    from launcher import build
+    from launcher import build, kernel
 
     build.enter_user_namespace(agent_identity(os.getuid(), os.getgid(), os.environ))
+    # Where a security module lets the namespace be made but takes its capabilities away, this one fails.
+    kernel.unshare(os.CLONE_NEWUTS, "use its capabilities")
+
+
+def _enter_for_more() -> None:
+    try:
+        _enter()
+    except OSError as error:
+        raise _NotTried("not tried, since it needs a user namespace") from error
 
 
 def _user_namespace() -> str:
     _enter()
-    # Where a security module lets the namespace be made but takes its capabilities away, this one fails.
-    os.unshare(os.CLONE_NEWUTS)
     return "user namespaces can be created and used"
 
 
@@ -77,7 +88,7 @@ def _seccomp() -> str:
 def _network() -> str:
     from launcher import network
 
-    _enter()
+    _enter_for_more()
     _sockets, unset = network.build(os.getgid())
     return "veth, nftables redirect and reject work" + (
         f"; not settable: {', '.join(unset)}" if unset else ""
@@ -87,8 +98,9 @@ def _network() -> str:
 def _mounts() -> str:
     from launcher import kernel, mounts, trees
 
-    _enter()
-    os.unshare(os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWCGROUP)
+    _enter_for_more()
+    namespaces = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWCGROUP
+    kernel.unshare(namespaces, "make mount and process namespaces")
     mounts.leave_host_propagation()
     trees.open_devices()
     child = os.fork()
@@ -110,7 +122,7 @@ _PROBES: Final[tuple[tuple[str, str, Probe], ...]] = (
     ("Landlock", "landlock", _landlock),
     ("seccomp", "seccomp", _seccomp),
     ("network", "network", _network),
-    ("mounts", "trees", _mounts),
+    ("mounts", "mounts", _mounts),
 )
 
 
@@ -139,6 +151,8 @@ def _report(write: int, step: str, probe: Probe) -> None:
         state, words = State.MISSING, explain(step, error)
     except HarkError as error:
         state, words = State.MISSING, str(error)
+    except _NotTried as error:
+        state, words = State.UNKNOWN, str(error)
     except BaseException as error:  # noqa: BLE001  (the probe is broken, the host may be fine)
         state, words = State.UNKNOWN, f"the probe failed: {type(error).__name__}: {error}"
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""System calls that Python's os module has no name for.
+"""System calls that Python's os module has no name for, or whose errors it leaves without one.
 
 Every function raises OSError with the call's name and argument in it, so that a failed step says which
 one it was. Nothing here decides anything: order and meaning are in the modules that call these.
@@ -58,6 +58,14 @@ def _check(result: int, call: str) -> int:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), call)
     return result
+
+
+def unshare(flags: int, what: str) -> None:
+    """Leave the namespaces in `flags`; `what` says for the error what that was for."""
+    try:
+        os.unshare(flags)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, what) from error
 
 
 def syscall(number: int, call: str, *args: object) -> int:

@@ -14,7 +14,7 @@ import socket
 import struct
 from typing import Final
 
-from launcher import netlink, ruleset
+from launcher import kernel, netlink, ruleset
 from launcher.plan import AGENT_V4, AGENT_V6, GATEWAY_V4, GATEWAY_V6
 
 _LOOPBACK: Final = 1  # the first interface of every namespace
@@ -54,7 +54,7 @@ def _set(name: str, value: str) -> bool:
 
 
 def _namespace() -> int:
-    os.unshare(os.CLONE_NEWNET)
+    kernel.unshare(os.CLONE_NEWNET, "make a network namespace")
     return os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 

@@ -37,6 +37,13 @@ def test_the_setting_in_the_way_is_named(ordinary: Path, name: str, value: str, 
     assert setting not in advice.explain("user namespace", refused("unshare"))
 
 
+@pytest.mark.parametrize("step", ["user namespace", "namespaces", "trees", "mounts", "network"])
+def test_an_error_without_a_name_leaves_none_in_the_sentence(step: str) -> None:
+    sentence = advice.explain(step, PermissionError(errno.EPERM, "Operation not permitted"))
+    assert " (Operation not permitted): " in sentence
+    assert "None" not in sentence
+
+
 def test_with_no_setting_in_the_way_a_container_is_suspected(ordinary: Path) -> None:
     assert "container" in advice.explain("user namespace", refused("unshare"))
 

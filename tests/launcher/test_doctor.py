@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from hark.errors import ConfinementError
-from launcher import doctor
+from launcher import advice, doctor
 from launcher.doctor import Finding, State, check
 from tests.launcher.rig import WHO, apart
 
@@ -69,3 +69,44 @@ def test_user_namespaces_that_are_used_up_are_found_missing() -> None:
     assert found["user namespaces"].state is State.MISSING
     assert "user.max_user_namespaces" in found["user namespaces"].words
     assert found["Landlock"].state is State.OK
+    # Said once: what needs a user namespace was not tried, and that is all that is known of it.
+    for name in ("network", "mounts"):
+        assert found[name] == Finding(name, State.UNKNOWN, "not tried, since it needs a user namespace")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("name", "flag", "words"),
+    [
+        ("user namespaces", os.CLONE_NEWUSER, "cannot create a user namespace (Operation not permitted): "),
+        (
+            "user namespaces",
+            os.CLONE_NEWUTS,
+            "cannot create a user namespace (use its capabilities: Operation not permitted): ",
+        ),
+        (
+            "network",
+            os.CLONE_NEWNET,
+            "cannot build the network (make a network namespace: Operation not permitted): ",
+        ),
+        (
+            "mounts",
+            os.CLONE_NEWNS,
+            "cannot make the agent's mounts (make mount and process namespaces: Operation not permitted): ",
+        ),
+    ],
+)
+def test_a_namespace_that_is_refused_is_named_in_words_and_the_advice_given_once(
+    name: str, flag: int, words: str
+) -> None:
+    real = os.unshare
+
+    def refuse(flags: int) -> None:
+        if flags & flag:
+            raise PermissionError(1, "Operation not permitted")  # as os.unshare does: no name in it
+        real(flags)
+
+    found = apart(check, change=lambda: setattr(os, "unshare", refuse))
+    missing = [finding for finding in found if finding.state is State.MISSING]
+    assert [finding.name for finding in missing] == [name]
+    assert missing[0].words == words + (advice.user_namespaces() or advice.container())

@@ -133,3 +133,9 @@ def test_a_process_gets_its_name() -> None:
             return file.read().strip().decode()
 
     assert apart(work) == "hark-a-long-nam"
+
+
+def test_an_unshare_that_fails_says_what_it_was_for() -> None:
+    with pytest.raises(OSError, match="made up") as caught:
+        kernel.unshare(1, "made up")  # which is no namespace
+    assert (caught.value.errno, caught.value.filename) == (errno.EINVAL, "made up")
