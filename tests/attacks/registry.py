@@ -6,6 +6,7 @@ The switches that take a defence away live in the tests; the product has none.
 
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -36,6 +37,11 @@ class Outcome:
         if word not in known:
             return cls(Verdict.UNKNOWN, line or "said nothing")
         return cls(known[word], detail)
+
+    @classmethod
+    def seen(cls, detail: str, *, succeeded: bool) -> "Outcome":
+        """Read by the test itself, from what the attack left behind."""
+        return cls(Verdict.SUCCEEDED if succeeded else Verdict.REFUSED, detail)
 
 
 class Attempt(Protocol):
@@ -81,6 +87,18 @@ def attack(*, trap: int, name: str) -> Callable[[type[Attempt]], type[Attempt]]:
 def add(trap: int, name: str, defended: Callable[[], Outcome], undefended: Callable[[], Outcome]) -> None:
     """Register one attack of a family that a loop makes."""
     _registered.append(Attack(trap, name, defended, undefended))
+
+
+def run_without(
+    defence: Callable[[], AbstractContextManager[object]], run: Callable[[], Outcome]
+) -> Callable[[], Outcome]:
+    """The same attack while `defence()` keeps one defence away."""
+
+    def bare() -> Outcome:
+        with defence():
+            return run()
+
+    return bare
 
 
 def all_attacks() -> list[Attack]:
