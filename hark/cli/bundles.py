@@ -59,6 +59,7 @@ def read(path: str, limit: int, what: str) -> bytes:
 
 def write_new(path: str, data: bytes) -> None:
     """Write a file that must not exist yet, whole or not at all."""
+    refuse_nowhere(path)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         with open(fd, "wb") as file:
@@ -69,6 +70,17 @@ def write_new(path: str, data: bytes) -> None:
 
 
 def refuse_existing(path: str) -> None:
-    """An OSError that names a file to write which is there already."""
+    """An OSError that names a file to write which is there already; a UsageError if its directory is not."""
+    refuse_nowhere(path)
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+
+
+def refuse_nowhere(path: str) -> None:
+    """A UsageError that names the directory to make before `path` can be written."""
+    directory = os.path.dirname(path)
+    if directory and not os.path.lexists(directory):
+        from shlex import quote  # only on the way to an error: it brings re
+
+        words = f"there is no directory {directory} to write in"
+        raise UsageError(f"{words}; make it first: mkdir -p {quote(directory)}")

@@ -36,6 +36,7 @@ Exit code: 0 all of it was read or the run is still going on, 1 broken, 2 usage,
 was killed.""",
 )
 
+MAX_KIND: Final = 255  # a kind is one byte
 SEQ_WIDTH: Final = 6
 TIME_WIDTH: Final = 10
 KIND_WIDTH: Final = 16  # LlmResponseChunk
@@ -89,18 +90,21 @@ def _finish(reading: "Reading", path: str) -> int:
 
 
 def _kinds(names: tuple[str, ...]) -> frozenset[int]:
-    """Kind numbers for names in any case, or numbers."""
+    """Kind numbers for names in any case, or numbers: also of kinds that only a later hark knows."""
     from hark.bundle.bounds import KIND_NAMES
 
     by_name = {name.lower(): number for number, name in KIND_NAMES.items()}
     found = set()
     for name in names:
-        if name.isascii() and name.isdigit() and len(name) < 4:
+        if name.isascii() and name.isdigit() and len(name) <= len(str(MAX_KIND)) and int(name) <= MAX_KIND:
             found.add(int(name))
+        elif name.isascii() and name.isdigit():
+            raise UsageError(f"-kind {name}: the number of a kind is at most {MAX_KIND}")
         elif name.lower() in by_name:
             found.add(by_name[name.lower()])
         else:
-            raise UsageError(unknown(f"there is no kind {name!r}", name, tuple(KIND_NAMES.values())))
+            sentence = f"there is no kind {name!r} among those that `hark inspect` prints"
+            raise UsageError(unknown(sentence, name, tuple(KIND_NAMES.values())))
     return frozenset(found)
 
 

@@ -28,10 +28,12 @@ def run(args: Args) -> int:
     """Make the key and say where it is and how to recognise it."""
     from hark import keys
     from hark.cli import output
+    from hark.cli.bundles import refuse_nowhere
 
     path = args.text("out") or _user_key_path()
     if os.path.isdir(path):
         raise UsageError(f"-out {path} is a directory; name the file to write")
+    refuse_nowhere(path)
     public_path = path + ".pub"
     for taken in (path, public_path):
         if os.path.lexists(taken):

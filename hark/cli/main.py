@@ -115,7 +115,7 @@ def load(name: str) -> Command:
     """The command's module, imported now. Only names in `COMMANDS` ever reach the import."""
     if name not in COMMANDS:
         what = f"hark has no option {name}" if name.startswith("-") else f"hark has no command {name!r}"
-        raise UsageError(unknown(what, name, COMMANDS) + " (`hark help` lists the commands)")
+        raise UsageError(unknown(what, name, (*COMMANDS, "help")) + " (`hark help` lists the commands)")
     from importlib import import_module
 
     return cast("Command", import_module(f"hark.cli.{name}"))

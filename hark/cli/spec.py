@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from hark.errors import UsageError
 
 HELP_NAMES: Final = ("h", "help")
+NEAR: Final = 0.65  # of difflib's ratio: `verison` is near `version`, `nope` is not near `inspect`
 MAX_NUMBER_DIGITS: Final = (
     19  # every number on a command line fits a u64; int() of more digits only burns time
 )
@@ -216,8 +217,9 @@ def usage_parts(spec: Spec) -> list[str]:
 
 
 def unknown(sentence: str, name: str, known: Mapping[str, object] | Sequence[str], *, dash: str = "") -> str:
-    """`sentence`, with the nearest known name behind it if one is near."""
+    """`sentence`, with the nearest known name behind it if one is really near, whatever the case."""
     import difflib  # only on the way to an error: it brings re
 
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    by_lower = {one.lower(): one for one in known}
+    near = [by_lower[one] for one in difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=NEAR)]
     return f"{sentence}; did you mean {dash}{near[0]}?" if near else sentence

@@ -21,6 +21,7 @@ The same arguments give the same bytes. The header and every event say that they
 )
 
 DEFAULT_EVENTS: Final = 100
+MAX_EVENTS: Final = 100_000_000  # some 60 GB of the usual size: more is a slip of the hand
 DEFAULT_SIZE: Final = 520
 MAX_SIZE: Final = 64 << 20  # format 1's ceiling for one payload
 
@@ -39,8 +40,9 @@ def run(args: Args) -> int:
         raise UsageError("hark synth needs -o OUT, the file to write")
     events = _or(args.number("events"), DEFAULT_EVENTS)
     size = _or(args.number("size"), DEFAULT_SIZE)
-    if size > MAX_SIZE:
-        raise UsageError(f"-size is at most {MAX_SIZE}")
+    for name, number, most in (("events", events, MAX_EVENTS), ("size", size, MAX_SIZE)):
+        if number > most:
+            raise UsageError(f"-{name} is at most {most}, and {number} is more")
     spoiled = {name: args.number(name) for name in ("corrupt", "truncate")}
     for name, seq in spoiled.items():
         if seq is not None and seq >= events:

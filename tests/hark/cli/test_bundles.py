@@ -67,6 +67,17 @@ def test_a_new_file_is_written_whole_and_never_over_another(tmp_path):
         bundles.refuse_existing(str(tmp_path / "link"))
 
 
+def test_a_directory_that_is_missing_is_named_with_the_command_that_makes_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for use in (bundles.refuse_nowhere, bundles.refuse_existing, lambda path: bundles.write_new(path, b"")):
+        with pytest.raises(UsageError) as caught:
+            use("no dir/x")
+        said = "there is no directory no dir to write in; make it first: mkdir -p 'no dir'"
+        assert str(caught.value) == said
+    bundles.refuse_nowhere("x")
+    bundles.refuse_nowhere(str(tmp_path / "x"))
+
+
 def test_pins_are_read_in_order_and_none_is_none():
     assert bundles.pinned(()) == ()
     assert bundles.pinned(["00" * 32, "11" * 32]) == (b"\0" * 32, b"\x11" * 32)

@@ -56,9 +56,20 @@ def test_n_stops_and_kind_selects_by_name_in_any_case_or_by_number(bundle):
 
 
 def test_an_unknown_kind_names_the_nearest(bundle):
-    assert hark("inspect", "-kind", "DnsQuerry", bundle) == (
-        2, "", "hark: there is no kind 'DnsQuerry'; did you mean DnsQuery?\n"
-    )  # fmt: skip
+    none = "among those that `hark inspect` prints"
+    for name in ("DnsQuerry", "dnsquerry"):
+        assert hark("inspect", "-kind", name, bundle) == (
+            2, "", f"hark: there is no kind '{name}' {none}; did you mean DnsQuery?\n"
+        )  # fmt: skip
+    assert hark("inspect", "-kind", "nosuch", bundle).err == f"hark: there is no kind 'nosuch' {none}\n"
+
+
+def test_a_kind_that_no_byte_holds_is_refused_and_one_that_is_merely_unknown_is_not(bundle):
+    for number in ("256", "999", "1000", "9" * 5000):
+        said = f"hark: -kind {number}: the number of a kind is at most 255\n"
+        assert hark("inspect", "-kind", number, bundle) == (2, "", said)
+    assert hark("inspect", "-kind", "255", bundle) == (0, "", "")
+    assert len(hark("inspect", "-kind", "200", bundle).out.splitlines()) == 1
 
 
 def test_seq_shows_every_field_of_one_event(bundle):

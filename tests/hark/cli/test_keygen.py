@@ -58,4 +58,6 @@ def test_keygen_into_a_directory_or_a_missing_one_is_a_sentence(tmp_path):
     assert hark("keygen", "-out", tmp_path).err == (
         f"hark: -out {tmp_path} is a directory; name the file to write\n"
     )
-    assert hark("keygen", "-out", tmp_path / "no" / "k").code == 2
+    assert hark("keygen", "-out", "nodir/k", cwd=tmp_path) == (
+        2, "", "hark: there is no directory nodir to write in; make it first: mkdir -p nodir\n"
+    )  # fmt: skip

@@ -26,6 +26,11 @@ def test_an_unknown_command_is_exit_2_and_names_the_nearest():
     )
 
 
+def test_a_word_that_is_near_no_command_brings_no_guess():
+    assert hark("nope").err == "hark: hark has no command 'nope' (`hark help` lists the commands)\n"
+    assert "did you mean help?" in hark("hlep").err
+
+
 def test_an_unknown_option_is_exit_2_in_one_sentence():
     code, out, err = hark("keygen", "--ouf", "x")
     assert (code, out, err) == (2, "", "hark: hark keygen has no option -ouf; did you mean -out?\n")
@@ -104,7 +109,7 @@ def test_a_full_disk_behind_standard_output_is_a_sentence(unbuffered):
 
 
 def test_a_file_name_outside_utf_8_is_escaped_and_not_a_crash():
-    code, _, err = hark("keygen", "-out", "/nonexistent/\udcff")
+    code, _, err = hark("verify", "/nonexistent/\udcff")
     assert code == 2
     assert err == "hark: cannot use /nonexistent/\\xff: no such file or directory\n"
 

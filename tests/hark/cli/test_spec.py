@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.cli.spec import Option, Positional, Spec, parse, usage
+from hark.cli.spec import Option, Positional, Spec, parse, unknown, usage
 from hark.errors import UsageError
 
 SPEC = Spec(
@@ -92,6 +92,16 @@ def test_a_command_line_that_makes_no_sense_is_refused_in_one_sentence(words, se
     with pytest.raises(UsageError) as caught:
         parse(SPEC, words)
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("verison", "version"), ("VERIFY", "verify"), ("inpsect", "inspect"), ("rn", "run"), ("nope", ""),
+     ("list", "ls"), ("x", ""), ("delete", ""), ("trace", "")],
+)  # fmt: skip
+def test_only_a_name_that_is_really_near_is_suggested(name, near):
+    said = unknown("no such thing", name, ("run", "ls", "gc", "verify", "version", "inspect", "redact"))
+    assert said == ("no such thing" + (f"; did you mean {near}?" if near else ""))
 
 
 @pytest.mark.parametrize("value", ["-1", "+1", " 1", "1_0", "0x10", "1.0", "", "²", "9" * 20])

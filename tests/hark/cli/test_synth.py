@@ -47,6 +47,8 @@ def test_a_key_signs_it(tmp_path):
         ["-corrupt", "100"],
         ["-truncate", "100"],
         ["-size", "99999999999"],
+        ["-events", "100000001"],
+        ["-events", "9999999999999999999"],
     ],
 )
 def test_what_cannot_be_made_is_refused_and_leaves_no_file(tmp_path, words):
@@ -61,4 +63,5 @@ def test_nothing_is_overwritten_and_a_missing_directory_is_a_sentence(tmp_path):
     (tmp_path / "s").write_bytes(b"mine")
     assert hark("synth", "-o", tmp_path / "s").code == 2
     assert (tmp_path / "s").read_bytes() == b"mine"
-    assert hark("synth", "-o", tmp_path / "no" / "s").code == 2
+    words = f"there is no directory {tmp_path}/no to write in; make it first: mkdir -p {tmp_path}/no"
+    assert hark("synth", "-o", tmp_path / "no" / "s") == (2, "", f"hark: {words}\n")
