@@ -87,7 +87,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         grants=grants,
         masked=(*surveyed.masked, *_secret_files(policy, home)),
         protected=(*surveyed.protected, *_own_inputs(options), *shield(_writable(grants))),
-        hidden=_own_places(environ, home),
+        hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
         terminal=terminal,
     )
@@ -198,13 +198,25 @@ def _own_inputs(options: Options) -> list[str]:
     return [os.path.realpath(path) for path in given if path is not None]
 
 
-def _own_places(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
+def _own_places(environ: Mapping[str, str]) -> tuple[str, ...]:
     """List where hark keeps its key and its bundles: never visible, whatever was granted."""
-    places = (
-        environ.get("XDG_CONFIG_HOME") or f"{home}/.config",
-        environ.get("XDG_STATE_HOME") or f"{home}/.local/state",
-    )
-    return tuple(os.path.join(os.path.realpath(place), "hark") for place in places)
+    from hark.bundle.store import runs_directory
+    from hark.keys import user_key_path
+
+    places = (os.path.dirname(user_key_path(environ)), os.path.dirname(runs_directory(environ)))
+    return tuple(os.path.realpath(place) for place in places)
+
+
+def _own_key(options: Options) -> tuple[str, ...]:
+    """Name the key of `-key`: it signs the record, so it is never visible, wherever it lies."""
+    if options.key is None:
+        return ()
+    path = os.path.realpath(options.key)
+    if os.path.isfile(path) and os.stat(path).st_nlink > 1:
+        raise PolicyError(
+            f"-key {options.key} has a second name (a hard link), by which the agent might read it"
+        )
+    return (path,)
 
 
 def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
@@ -233,9 +245,21 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
 
 def _roots(paths: tuple[str, ...]) -> tuple[bytes, ...]:
     roots = tuple(_read(path, MAX_ROOTS, "-upstream-ca") for path in paths)
+    if not roots:
+        return ()
+    import ssl
+
+    from mediator.trust import certificates
+
     for path, pem in zip(paths, roots, strict=True):
-        if b"-----BEGIN CERTIFICATE-----" not in pem:
+        blocks = certificates(pem)
+        if not blocks:
             raise PolicyError(f"-upstream-ca {path} holds no PEM certificate")
+        for number, block in enumerate(blocks, 1):
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=block.decode("ascii"))
+            except (ssl.SSLError, ValueError):
+                raise PolicyError(f"-upstream-ca {path}: certificate {number} in it is damaged") from None
     return roots
 
 

@@ -196,10 +196,11 @@ def _files(path: str) -> Iterator[str]:
             yield path
         return
     left = MAX_PROTECTED
-    for directory, _, names in os.walk(path):
-        for name in names[:left]:
+    for directory, folders, names in os.walk(path):
+        links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
+        for name in (names + links)[:left]:
             yield os.path.join(directory, name)
-        left -= len(names)
+        left -= len(names) + len(links)
         if left <= 0:
             return
 

@@ -13,7 +13,7 @@ from hark import RECORDER
 from hark.bundle import cbor
 from hark.bundle.bounds import RunStart
 from hark.bundle.events import Boundary, EnvSnapshot, Event, PolicyLoaded
-from hark.bundle.hashing import leaf_hash
+from hark.bundle.hashing import content_hash
 from hark.bundle.header import Header
 from hark.preparation import Prepared
 from launcher.plan import Access, Plan
@@ -30,7 +30,7 @@ def header(run_id: str, prepared: Prepared) -> Header:
         created_at=time.time_ns(),
         recorder=RECORDER,
         argv_hash=_hash_of(list(prepared.plan.argv)),
-        policy_hash=leaf_hash(0, 0, prepared.policy.raw),
+        policy_hash=content_hash(prepared.policy.raw),
         env_hash=_hash_of(_text(prepared.plan.env)),
     )
 
@@ -43,7 +43,7 @@ def opening(run_id: str, prepared: Prepared) -> Iterator[Event]:
         started_at=time.time_ns(),
         recorder=RECORDER,
         argv_hash=_hash_of(list(plan.argv)),
-        policy_hash=leaf_hash(0, 0, policy.raw),
+        policy_hash=content_hash(policy.raw),
         working_dir=_utf8(plan.workdir),
         provider_set=PROVIDERS,
         argv=tuple(_utf8(word) for word in plan.argv),
@@ -59,8 +59,9 @@ def opening(run_id: str, prepared: Prepared) -> Iterator[Event]:
     yield EnvSnapshot(vars=_text(plan.env))
 
 
-def boundary(plan: Plan, facts: Facts) -> Boundary:
-    """Return the event that says what the kernel enforces, once it does."""
+def boundary(plan: Plan, facts: Facts, upstream_roots: tuple[bytes, ...] = ()) -> Boundary:
+    """Return the event that says what the kernel enforces, once it does, and who else is trusted."""
+    extra_roots = [content_hash(pem).hex() for pem in upstream_roots]
     uncovered = set(facts.uncovered)
     kept_back = (
         *(f"masked {path}" for path in plan.masked if path not in uncovered),
@@ -68,6 +69,7 @@ def boundary(plan: Plan, facts: Facts) -> Boundary:
         *(f"hidden {path}" for path in plan.hidden if path not in uncovered),
     )
     notes = (
+        *(f"-upstream-ca: roots with the hash {root}" for root in extra_roots),
         *(f"grant withheld, since hark's own files lie in it: {path}" for path in facts.withheld),
         *(f"network setting not taken by this kernel: {name}" for name in facts.settings_unset),
     )
@@ -85,7 +87,7 @@ def boundary(plan: Plan, facts: Facts) -> Boundary:
 
 
 def _hash_of(value: object) -> bytes:
-    return leaf_hash(0, 0, cbor.encode(value))
+    return content_hash(cbor.encode(value))
 
 
 def _text(env: Mapping[str, str]) -> dict[str, str]:

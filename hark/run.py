@@ -165,7 +165,7 @@ class _Run:
         for event in record.opening(self.place.run_id, self.prepared):
             writer.append(event)
         mediator = Mediator(config, self.boundary.sockets, writer, ca, self.fail)
-        writer.append(record.boundary(self.plan, self.boundary.facts), durable=True)
+        writer.append(record.boundary(self.plan, self.boundary.facts, config.upstream_roots), durable=True)
         mediator.start()
         try:
             self.boundary.start(_files(ca.trust_bundle(roots), self.plan, self.environ))

@@ -5,24 +5,25 @@ allowed; there is no switch to skip it. Every failure is an UpstreamError whose 
 """
 
 import asyncio
+import contextlib
 import os
-import re
 import socket
 import ssl
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from weakref import WeakSet
 
 from hark.errors import UpstreamError
 from hark.policy.host import is_address
 from mediator.authority import Destination
+from mediator.trust import certificates
 from mediator.upstream import Redirect, dialable
 
 NEXT_ADDRESS_S: Final = 3.0  # a server with several addresses: a dead first one costs this
 LAST_ADDRESS_S: Final = 15.0  # as curl and browsers give up
 READ_LIMIT: Final = 1 << 18  # four reads; the rest waits in the kernel, so memory is bounded
-_PEM: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 
 type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -31,7 +32,8 @@ class UpstreamTrust:
     """The roots that upstreams are verified with, as contexts made when first needed (10 ms each)."""
 
     def __init__(self, *pem: bytes) -> None:
-        self._roots = b"\n".join(block for bundle in pem for block in _PEM.findall(bundle)).decode("ascii")
+        blocks = (block for bundle in pem for block in certificates(bundle))
+        self._roots = [block.decode("ascii", "replace") for block in blocks]
         self._contexts: dict[bool, ssl.SSLContext] = {}
 
     def context(self, *, h2: bool) -> ssl.SSLContext:
@@ -39,11 +41,20 @@ class UpstreamTrust:
         known = self._contexts.get(h2)
         if known is None:
             known = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            if self._roots:
-                known.load_verify_locations(cadata=self._roots)
+            self._load(known)
             known.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
             self._contexts[h2] = known
         return known
+
+    def _load(self, context: ssl.SSLContext) -> None:
+        """Load all roots at once, or one by one where one is damaged: that one is then not trusted."""
+        try:
+            if self._roots:
+                context.load_verify_locations(cadata="\n".join(self._roots))
+        except (ssl.SSLError, ValueError):
+            for root in self._roots:
+                with contextlib.suppress(ssl.SSLError, ValueError):
+                    context.load_verify_locations(cadata=root)
 
 
 @dataclass(frozen=True, slots=True)

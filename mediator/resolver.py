@@ -14,6 +14,7 @@ from mediator import dns
 from mediator.addresses import AddressPool
 from mediator.ledger import Ledger
 
+TCP_FIRST_S: Final = 1.0  # whoever connects to port 53 for a name asks at once; anything else is refused
 TCP_IDLE_S: Final = 10.0  # RFC 7766: a few seconds; a stub resolver asks at once
 
 

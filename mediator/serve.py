@@ -31,7 +31,7 @@ from mediator.watcher import Watcher
 
 READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
 DRAIN_S: Final = 1.0  # ceiling for reading what was sent before the end; an agent that is gone sends no more
-JOIN_S: Final = 10.0
+JOIN_S: Final = 60.0  # a denial waits for the disk, and a busy one takes its time
 CLOSING_STEPS: Final = 3  # of the event loop: a transport gives its socket up a step or two after its abort
 _SILENCED: Final = ("mitmproxy", "asyncio", "hpack", "h2", "wsproto")
 
@@ -84,7 +84,7 @@ class Mediator:
             return
         self._thread.join(JOIN_S)
         if self._thread.is_alive():
-            self._ledger.fail(f"the mediator did not stop within {JOIN_S:.0f} s (a bug in hark)")
+            self._ledger.fail(f"the mediator did not stop within {JOIN_S:.0f} s; is the disk that slow?")
 
     def summary(self) -> Summary:
         """Return what was denied, which secrets were used and what to warn of."""

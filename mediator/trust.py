@@ -6,7 +6,9 @@ host's roots are the caller's SSL_CERT_FILE, else the system's: many machines si
 Cheap to import. Not done here: SSL_CERT_DIR; programs with compiled-in roots trust nothing of ours.
 """
 
+import contextlib
 import os
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -37,6 +39,7 @@ BUNDLE_VARIABLES: Final = (
 JAVA_STORE_PASSWORD: Final = "changeit"  # noqa: S105  # the JDK's own, known to everyone; the store holds no key
 MAX_ROOTS: Final = 16 << 20  # the largest known bundle has half a megabyte
 _PEM_BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
+_BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 
 
 def host_roots(environ: Mapping[str, str]) -> bytes:
@@ -83,12 +86,22 @@ def java_store(bundle_pem: bytes) -> bytes:
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
+    roots = []
     with warnings.catch_warnings():
         # Some public roots have serial numbers that RFC 5280 forbids; the user can do nothing about it.
         warnings.simplefilter("ignore")
-        roots = x509.load_pem_x509_certificates(bundle_pem)
+        for block in certificates(bundle_pem):
+            with contextlib.suppress(
+                ValueError
+            ):  # a damaged one in the host's store: nothing trusts it anyway
+                roots.append(x509.load_pem_x509_certificate(block))
     entries = [pkcs12.PKCS12Certificate(root, f"root{number}".encode()) for number, root in enumerate(roots)]
     return pkcs12.serialize_java_truststore(entries, BestAvailableEncryption(JAVA_STORE_PASSWORD.encode()))
+
+
+def certificates(pem: bytes) -> list[bytes]:
+    """Return the certificate blocks of a PEM bundle, one by one."""
+    return _BLOCK.findall(pem)
 
 
 def _read(path: str) -> bytes:

@@ -93,11 +93,12 @@ def test_the_agent_keeps_who_it_is_and_what_it_makes_belongs_to_the_caller(at: D
 
 def test_root_is_never_root_inside_and_cannot_set_what_sysctl_sets(at: Desk):
     script = (
-        "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness; do echo x > $f && echo wrote; done"
+        "for f in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness;"
+        "do echo x > $f && echo wrote; done; echo tried"
     )
     before = Path("/proc/sys/kernel/core_pattern").read_text()
     ended = at.run("--", "sh", "-c", script)
-    assert "wrote" not in ended.stdout
+    assert ended.stdout == "tried\n"
     assert Path("/proc/sys/kernel/core_pattern").read_text() == before
 
 
@@ -173,8 +174,12 @@ def test_a_policy_mistake_is_refused_in_one_sentence(rootless: Desk):
 def test_harks_own_key_and_runs_are_invisible_even_inside_a_grant(rootless: Desk):
     folder = rootless.project.parent
     ok(rootless.hark("run", "--", "true"))
-    script = f"ls -R {folder}; cat {folder}/config/hark/signing.key; echo x > {folder}/state/hark/x"
+    script = (
+        f"ls -R {folder}; cat {folder}/config/hark/signing.key; echo x > {folder}/state/hark/x; echo tried"
+    )
     ended = rootless.run("-write", folder, "--", "sh", "-c", script)
+    assert "project" in ended.stdout
+    assert ended.stdout.endswith("tried\n")
     assert "PRIVATE KEY" not in ended.stdout
     assert "signing.key" not in ended.stdout
     assert not Path(rootless.env["XDG_STATE_HOME"], "hark", "x").exists()
@@ -188,6 +193,7 @@ def test_what_a_project_keeps_secret_or_runs_by_itself_is_out_of_reach(rootless:
         "cat .env; echo x > .git/hooks/pre-commit; mv .git away; echo '[alias]' >> .git/config; ls -d .git"
     )
     ended = rootless.run("--", "sh", "-c", script)
+    assert ended.stdout.endswith(".git\n")
     assert "precious" not in ended.stdout
     assert not (rootless.project / ".git" / "hooks" / "pre-commit").exists()
     assert "[alias]" not in (rootless.project / ".git" / "config").read_text()
@@ -349,3 +355,26 @@ def test_the_agent_cannot_have_process_1_ended_by_a_limit(rootless: Desk):
         "resource.prlimit(0, resource.RLIMIT_CPU, (60, 60)); print('control')"
     )
     assert ok(rootless.run("--", "python3", "-c", script)).stdout == "refused\ncontrol\n"
+
+
+def test_the_key_of_the_key_option_is_out_of_the_agents_sight(rootless: Desk):
+    ok(rootless.hark("keygen", "-out", rootless.project / "mykey"))
+    ended = rootless.run("-key", "mykey", "--", "sh", "-c", "cat mykey; ls; echo tried")
+    assert "PRIVATE KEY" not in ended.stdout
+    assert ended.stdout.endswith("tried\n")
+    assert "PRIVATE KEY" in (rootless.project / "mykey").read_text()
+
+
+ASK_NOTHING = """
+import socket
+connection = socket.create_connection(("203.0.113.9", 53))
+connection.sendall(b"GET / HTTP/1.1\\r\\n\\r\\n")
+print(connection.recv(10))
+"""
+
+
+def test_tcp_to_port_53_that_asks_for_no_name_is_refused_and_on_the_record(rootless: Desk):
+    rootless.run("--", "python3", "-c", ASK_NOTHING)
+    attempts = [(event["host"], event["port"]) for event in rootless.events("EgressAttempt")]
+    assert attempts == [("203.0.113.9", 53)]
+    assert [event["allowed"] for event in rootless.events("EgressDecision")] == [False]

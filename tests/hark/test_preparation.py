@@ -11,6 +11,8 @@ from hark.policy.model import HostRule
 from hark.preparation import Options, prepare
 from launcher.plan import Access
 
+DAMAGED = "damaged.crt"
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -95,9 +97,11 @@ def test_writing_wins_where_a_path_is_granted_twice(place, tmp_path):
         ({"upstreams": ("a.example=localhost:1",)}, "localhost"),
         ({"upstream_roots": ("none.pem",)}, r"cannot read -upstream-ca none\.pem"),
         ({"upstream_roots": ("/etc/hostname",)}, "holds no PEM certificate"),
+        ({"upstream_roots": (DAMAGED,)}, "certificate 1 in it is damaged"),
     ],
 )
 def test_what_makes_no_sense_is_refused(place, options, words):
+    (place / DAMAGED).write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     with pytest.raises(PolicyError, match=words) as caught:
         ready(place, **options)
     assert caught.value.exit_code == 125
@@ -156,3 +160,16 @@ def test_a_home_directory_that_calls_itself_an_environment_is_not_granted(place)
     (place.parent / "lib").mkdir()
     plan = ready(place, environ={"VIRTUAL_ENV": str(place.parent)}).plan
     assert str(place.parent) not in [grant.path for grant in plan.grants]
+
+
+def test_the_key_that_signs_is_hidden_wherever_it_lies(place):
+    (place / "mykey").write_text("x")
+    assert str(place / "mykey") in ready(place, key="mykey").plan.hidden
+    (place / "second").hardlink_to(place / "mykey")
+    with pytest.raises(PolicyError, match="second name"):
+        ready(place, key="mykey")
+
+
+def test_a_relative_xdg_directory_is_ignored_here_as_where_the_key_is_made(place):
+    hidden = ready(place, environ={"XDG_CONFIG_HOME": "cfg", "XDG_STATE_HOME": "state"}).plan.hidden
+    assert hidden == (f"{place.parent}/.config/hark", f"{place.parent}/.local/state/hark")

@@ -189,3 +189,10 @@ def test_what_the_agent_left_behind_cannot_hold_up_the_comparison(tree):
     seen = {os.path.relpath(path, tree) for path in fingerprints(watched)}
     assert {".gitmodules", "CLAUDE.md", ".husky"} <= seen
     assert fingerprints((str(deep / ("x" * 300)),)) == {}
+
+
+def test_a_link_to_a_directory_in_a_protected_place_is_a_change(tree):
+    (tree / ".claude").mkdir()
+    before, watched = found(tree)
+    (tree / ".claude" / "commands").symlink_to("../evil")
+    assert since(tree, before, watched) == {".claude/commands": 1}

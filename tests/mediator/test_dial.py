@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import threading
 from typing import Any
 
 import pytest
@@ -53,10 +54,10 @@ def test_a_certificate_that_does_not_verify_is_refused(trusted: bool) -> None:
 def test_a_name_that_resolves_to_this_machine_or_its_link_is_not_dialled(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def rebound(self: Any, host: str, port: int, **_: Any) -> list[Any]:
+    def rebound(host: str, port: int, **_: Any) -> list[Any]:
         return [(socket.AF_INET, 1, 6, "", (address, port))]
 
-    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", rebound)
+    monkeypatch.setattr(socket, "getaddrinfo", rebound)
     with serving(API) as upstream:
         with pytest.raises(UpstreamError, match=f"-upstream {API}=ADDRESS"):
             attempt(Dialler({}, UpstreamTrust(upstream.ca_pem)))
@@ -136,3 +137,29 @@ def _any_root() -> bytes:
     from mediator.ca import RunCA
 
     return RunCA.create(datetime.now(UTC)).pem()
+
+
+def test_a_resolver_that_hangs_does_not_hold_up_the_end_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, released = threading.Event(), threading.Event()
+
+    def hanging(*_: Any, **__: Any) -> list[Any]:
+        asked.set()
+        released.wait(30)
+        return []
+
+    async def ask_and_leave() -> None:
+        task = asyncio.create_task(dial._resolve(Destination(API, 443)))
+        await asyncio.to_thread(asked.wait, 10)
+        task.cancel()
+
+    monkeypatch.setattr(socket, "getaddrinfo", hanging)
+    asyncio.run(ask_and_leave())  # the default executor would wait here for as long as the resolver does
+    assert not released.is_set()
+    released.set()
+
+
+def test_one_damaged_root_does_not_take_the_others_away() -> None:
+    damaged = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    with serving(API) as upstream:
+        dialler = Dialler(read_redirects({API: upstream.address}), UpstreamTrust(damaged + upstream.ca_pem))
+        assert attempt(dialler) == "http/1.1"
