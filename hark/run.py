@@ -27,6 +27,7 @@ from launcher.plan import GATEWAY_V4
 from launcher.supervise import Boundary, Ended, NeverStarted, launch
 
 if TYPE_CHECKING:
+    from hark.bundle.deliver import Destination
     from hark.bundle.tree_head import SigningKey
     from hark.bundle.writer import Writer
     from launcher.plan import Plan
@@ -48,7 +49,7 @@ class Place:
 
     run_id: str
     path: str
-    destination: str | None
+    destination: Destination | None
     key: SigningKey
 
 
@@ -63,7 +64,8 @@ def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Sa
 def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place:
     """Settle key and paths, and find out now what would fail when the run is over."""
     from hark import ids, keys
-    from hark.bundle import deliver, store
+    from hark.bundle import store
+    from hark.bundle.deliver import Destination
 
     if options.key is not None:
         key = keys.load_private(options.key)
@@ -73,9 +75,7 @@ def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place
             where = keys.user_key_path(environ)
             say(f"made your signing key {keys.name(key.public_key)}; hand out {where}.pub to check bundles")
     run_id = ids.ulid(time.time_ns(), os.urandom(ids.RANDOM_BYTES))
-    destination = None if options.output is None else os.path.abspath(options.output)
-    if destination is not None:
-        deliver.check_destination(destination)
+    destination = None if options.output is None else Destination.open(os.path.abspath(options.output))
     path = store.run_path(store.ensure_runs_directory(environ), run_id)
     return Place(run_id, path, destination, key)
 
@@ -188,7 +188,6 @@ class _Run:
 
     def _seal(self, writer: Writer, broker: Broker, reason: str, code: int) -> bool:
         """Write the end, search the file for credentials, sign it and move it; False if it stays unsealed."""
-        from hark.bundle import deliver
         from hark.bundle.bounds import RunEnd
 
         try:
@@ -202,11 +201,11 @@ class _Run:
         kept = self.place.path
         if self.place.destination is not None:
             try:
-                deliver.deliver(kept, self.place.destination)
+                self.place.destination.deliver(kept)
             except RecordError as error:
                 self.say(str(error))
                 return False
-            kept = self.place.destination
+            kept = self.place.destination.path
         self.say(f"recorded {sealed.leaf_count} events in {kept}")
         return True
 

@@ -378,3 +378,15 @@ def test_tcp_to_port_53_that_asks_for_no_name_is_refused_and_on_the_record(rootl
     attempts = [(event["host"], event["port"]) for event in rootless.events("EgressAttempt")]
     assert attempts == [("203.0.113.9", 53)]
     assert [event["allowed"] for event in rootless.events("EgressDecision")] == [False]
+
+
+def test_a_directory_that_becomes_a_link_does_not_lead_the_bundle_elsewhere(at: Desk):
+    victim = at.project.parent / "victim"
+    for folder in (victim, at.project / "out"):
+        folder.mkdir()
+        if os.geteuid() == 0:
+            os.chown(folder, at.user.uid, at.user.gid)
+    ended = at.hark("run", "-o", "out/rec", "--", "sh", "-c", f"rmdir out; ln -s {victim} out")
+    assert list(victim.iterdir()) == []
+    assert "out/rec" in ended.stderr
+    assert "Traceback" not in ended.stderr
