@@ -9,6 +9,9 @@ from tests.attacks.registry import Verdict, all_attacks
 def main() -> int:
     """Run every attack both ways and print one row for each."""
     bad = 0
+    print(
+        "trap: a numbered failure that systems of this kind were found to have; see tests/attacks/README.md"
+    )
     print(f"{'trap':>4}  {'attack':<58}  {'defended':<10}  {'defence off':<11}")
     for one in all_attacks():
         defended, undefended = one.defended(), one.undefended()

@@ -104,7 +104,7 @@ add(
 )
 add(
     21,
-    "a client whose clock is behind finds the leaf not valid yet",
+    "a client whose clock is behind refuses the certificate",
     _clock_behind,
     run_without(_valid_from_now, _clock_behind),
 )

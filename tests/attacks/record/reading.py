@@ -24,7 +24,7 @@ from tests.attacks.registry import Outcome, Verdict, add, run_without
 from tests.hark.bundle.bundles import EVENTS, KEY, write
 
 FEW: Final = 5_000  # enough to fill the reader's buffer
-MANY: Final = 15_000
+MANY: Final = 12_000
 HOSTILE: Final = "\x1b]0;owned\x07\x1b[2Jevil.example"
 
 

@@ -150,7 +150,7 @@ add(
 )
 add(
     37,
-    "lose the bundle to a name that is found too long at the end",
+    "hear only after the run that its -o name is too long",
     _late_refusal,
     run_without(_destinations_are_not_tried, _late_refusal),
 )
