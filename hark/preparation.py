@@ -264,11 +264,13 @@ def _roots(paths: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 def _read(path: str, limit: int, what: str) -> bytes:
+    from hark.bundle.regular import open_regular
+
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             raw = file.read(limit + 1)
     except OSError as error:
-        raise PolicyError(f"cannot read {what} {path}: {os.strerror(error.errno or 0).lower()}") from None
+        raise PolicyError(f"cannot read {what} {path}: {(error.strerror or '').lower()}") from None
     if len(raw) > limit:
         raise PolicyError(f"{what} {path} is larger than {limit} bytes")
     return raw

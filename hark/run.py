@@ -49,7 +49,7 @@ class Place:
 
     run_id: str
     path: str
-    destination: Destination | None
+    output: str | None
     key: SigningKey
 
 
@@ -65,7 +65,7 @@ def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place
     """Settle key and paths, and find out now what would fail when the run is over."""
     from hark import ids, keys
     from hark.bundle import store
-    from hark.bundle.deliver import Destination
+    from hark.bundle.deliver import check_destination
 
     if options.key is not None:
         key = keys.load_private(options.key)
@@ -75,9 +75,11 @@ def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place
             where = keys.user_key_path(environ)
             say(f"made your signing key {keys.name(key.public_key)}; hand out {where}.pub to check bundles")
     run_id = ids.ulid(time.time_ns(), os.urandom(ids.RANDOM_BYTES))
-    destination = None if options.output is None else Destination.open(os.path.abspath(options.output))
+    output = None if options.output is None else os.path.abspath(options.output)
+    if output is not None:
+        check_destination(output)
     path = store.run_path(store.ensure_runs_directory(environ), run_id)
-    return Place(run_id, path, destination, key)
+    return Place(run_id, path, output, key)
 
 
 class _Run:
@@ -93,15 +95,20 @@ class _Run:
         self.environ = environ
         self.say = say
         self.failure: str | None = None
+        # Held open from before the agent starts, but opened after the fork: no process inside has it.
+        self.destination: Destination | None = None
 
     def play(self) -> int:
         """Record, start, wait, seal."""
         from hark import record
+        from hark.bundle.deliver import Destination
         from hark.bundle.writer import Writer
         from mediator.credentials import Broker
 
         broker = Broker(self.prepared.secrets)
         header = record.header(self.place.run_id, self.prepared)
+        if self.place.output is not None:
+            self.destination = Destination.open(self.place.output)
         try:
             writer = Writer.create(
                 self.place.path, header, guard=broker.guard, on_failure=lambda error: self.fail(str(error))
@@ -197,15 +204,15 @@ class _Run:
         except RecordError as error:
             self.say(f"the record was not sealed: {error}; what there is lies in {self.place.path}")
             return False
-        writer.close()
         kept = self.place.path
-        if self.place.destination is not None:
+        if self.destination is not None:
             try:
-                self.place.destination.deliver(kept)
+                self.destination.deliver(kept)  # before the lock goes: until then no clean-up takes it away
             except RecordError as error:
                 self.say(str(error))
                 return False
-            kept = self.place.destination.path
+            kept = self.destination.path
+        writer.close()
         self.say(f"recorded {sealed.leaf_count} events in {kept}")
         return True
 

@@ -173,3 +173,10 @@ def test_the_key_that_signs_is_hidden_wherever_it_lies(place):
 def test_a_relative_xdg_directory_is_ignored_here_as_where_the_key_is_made(place):
     hidden = ready(place, environ={"XDG_CONFIG_HOME": "cfg", "XDG_STATE_HOME": "state"}).plan.hidden
     assert hidden == (f"{place.parent}/.config/hark", f"{place.parent}/.local/state/hark")
+
+
+@pytest.mark.parametrize("option", ["policy", "upstream_roots"])
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(place, option):
+    os.mkfifo(place / "pipe")
+    with pytest.raises(PolicyError, match="it is a pipe"):
+        ready(place, **{option: "pipe" if option == "policy" else ("pipe",)})
