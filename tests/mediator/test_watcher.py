@@ -1,5 +1,6 @@
 """Rejected packets leave one attempt and one denial for each target, and a bounded table."""
 
+import os
 import socket
 import struct
 import time
@@ -97,8 +98,8 @@ def test_what_the_socket_lost_is_counted_by_the_kernel() -> None:
     assert spec.loader is not None
     offline = module_from_spec(spec)
     spec.loader.exec_module(offline)
-    reports = apart(lost_frames, change=offline.leave_the_network)
-    (what,) = reports
+    who = "root" if os.geteuid() == 0 else "ordinary user"
+    (what,) = apart(lost_frames, who=who, change=offline.leave_the_network)
     assert int(what.split()[0]) > 100
 
 
