@@ -21,6 +21,7 @@ Steps 10 to 12 are what hark adds to format 1: where another writer left RunStar
 limits say what is then not covered. No payload but those of RunStart, RunEnd and Seal is decoded.
 """
 
+from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -165,19 +166,32 @@ def _frames(file: BundleFile, facts: Facts, ending: Ending) -> list[Finding]:
     return [Finding(BROKEN, first.step, first.words, first.nature, first.seq, first.kind, first.offset)]
 
 
+def _has(ascending: array[int], seq: int) -> bool:
+    from bisect import bisect_left
+
+    at = bisect_left(ascending, seq)
+    return at < len(ascending) and ascending[at] == seq
+
+
 def _withheld(file: BundleFile, facts: Facts, redacted: tuple[int, ...]) -> list[Fault]:
-    listed, empty = set(redacted), set(facts.withheld)
+    listed, empty = (
+        set(redacted),
+        facts.withheld,
+    )  # ascending, and as many as the file has frames: no set of it
     checked = facts.events if facts.fault is None else facts.fault.seq
     faults = []
-    if bare := empty - listed:  # 6
-        faults.append(_fault_at(file, min(bare), WRONG_LEAF))
-    if full := {seq for seq in listed - empty if seq < checked}:  # 9
+    bare = next((seq for seq in empty if seq not in listed), None)
+    if bare is not None:  # 6
+        faults.append(_fault_at(file, bare, WRONG_LEAF))
+    full = next((seq for seq in sorted(listed) if seq < checked and not _has(empty, seq)), None)
+    if full is not None:  # 9
         faults.append(
-            _fault_at(file, min(full), (9, EDIT, "the footer lists it as redacted, yet it has its payload"))
+            _fault_at(file, full, (9, EDIT, "the footer lists it as redacted, yet it has its payload"))
         )
-    if beyond := {seq for seq in listed if seq >= facts.events}:  # 9
+    beyond = min((seq for seq in listed if seq >= facts.events), default=None)
+    if beyond is not None:  # 9
         words = "the footer lists it as redacted, yet there is no such event"
-        faults.append(Fault(min(beyond), 0, facts.end_at, 9, EDIT, words))
+        faults.append(Fault(beyond, 0, facts.end_at, 9, EDIT, words))
     if 0 in listed and facts.start is not None and facts.start.kind == RUN_START:  # 9
         faults.append(_fault_at(file, 0, (9, EDIT, "it is redacted, which the first event may not be")))
     if facts.events - 1 in listed and facts.last is not None and facts.last.kind == SEAL:  # 9
