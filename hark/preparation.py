@@ -17,6 +17,7 @@ from hark.policy.decide import Deny, decide_name
 from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret
 from hark.policy.parse import MAX_POLICY, parse_policy
+from hark.secrets import expanded, resolve
 from launcher import system
 from launcher.plan import Access, Grant, Plan
 
@@ -57,7 +58,6 @@ class Prepared:
 
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
     """Read everything one run needs. Raises PolicyError or CommandError, with nothing started or written."""
-    from hark.secrets import resolve
     from mediator import trust
     from mediator.credentials import placeholder_for
 
@@ -162,8 +162,7 @@ def _is_system(path: str) -> bool:
 
 
 def _granted(path: str, access: Access, why: str, home: str) -> Grant:
-    full = os.path.join(home, path[2:]) if path.startswith("~/") else home if path == "~" else path
-    real = os.path.realpath(full)
+    real = os.path.realpath(expanded(path, home))
     if not os.path.lexists(real):
         raise PolicyError(f"{why} names {path}, which does not exist; create it or remove the grant")
     if real == "/":
@@ -189,7 +188,7 @@ def _refuse_leaks(secrets: tuple[Secret, ...], argv: tuple[str, ...]) -> None:
 def _secret_files(policy: Policy, home: str) -> list[str]:
     """List the files that secrets are read from: they may lie inside what the agent can see."""
     files = [spec.file for spec in policy.secrets if spec.file is not None]
-    return [os.path.realpath(os.path.join(home, f[2:]) if f.startswith("~/") else f) for f in files]
+    return [os.path.realpath(expanded(file, home)) for file in files]
 
 
 def _own_inputs(options: Options) -> list[str]:

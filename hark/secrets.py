@@ -32,6 +32,11 @@ def resolve(
     return secrets
 
 
+def expanded(path: str, home: str) -> str:
+    """Put the caller's home directory in the place of a leading `~`, as a policy may write it."""
+    return home if path == "~" else os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
 def _value(spec: SecretSpec, environ: Mapping[str, str], home: str) -> str:
     if spec.env is not None:
         value = environ.get(
@@ -51,9 +56,7 @@ def _value(spec: SecretSpec, environ: Mapping[str, str], home: str) -> str:
 
 
 def _from_file(spec: SecretSpec, home: str) -> str:
-    path = str(spec.file)
-    if path.startswith("~/"):
-        path = os.path.join(home, path[2:])
+    path = expanded(str(spec.file), home)
     try:
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())

@@ -272,6 +272,7 @@ def processes_of(marker: str) -> list[int]:
 
 def test_nothing_outlives_a_supervisor_that_is_killed(rootless: Desk):
     marker = f"6{os.getpid()}.25"
+    before = host_state()
     script = f"setsid sleep {marker} & sleep {marker} & echo up; sleep {marker}"
     process = rootless.start("run", "--", "sh", "-c", script)
     assert process.stdout is not None
@@ -284,6 +285,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(rootless: Desk):
     verified = rootless.hark("verify", left)
     assert verified.returncode == 3, verified.stdout
     assert "TRUNCATED" in verified.stdout
+    assert host_state() == before
 
 
 def test_twenty_runs_at_once_all_finish(rootless: Desk):
@@ -294,10 +296,25 @@ def test_twenty_runs_at_once_all_finish(rootless: Desk):
     assert all(folder.exists() for folder in folders)
 
 
-def host_state() -> tuple[int, str, str]:
-    """Links, routes and mounts, as the kernel lists them."""
-    links = Path("/proc/net/dev").read_text().count(":")
-    return links, Path("/proc/net/route").read_text(), Path("/proc/self/mountinfo").read_text()
+def host_state() -> dict[str, object]:
+    """Links, routes, mounts, packet rules and named namespaces, as the kernel lists them."""
+    return {
+        "links": Path("/proc/net/dev").read_text().count(":"),
+        "routes": Path("/proc/net/route").read_text(),
+        "mounts": Path("/proc/self/mountinfo").read_text(),
+        "rules": packet_tables(),
+        "namespaces": sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else [],
+    }
+
+
+def packet_tables() -> list[str]:
+    """The names of the host's nftables tables, which only root may list."""
+    if os.geteuid() != 0:
+        return []
+    from pyroute2.nftables.main import NFTables
+
+    with NFTables(nfgen_family=0) as nftables:
+        return sorted(str(table.get_attr("NFTA_TABLE_NAME")) for table in nftables.get_tables())
 
 
 def test_the_host_is_afterwards_as_it_was(rootless: Desk):

@@ -78,7 +78,7 @@ def test_hidden_by_way_of_a_link_is_hidden_where_it_leads() -> None:
 
 
 def test_covered_paths_are_followed_to_where_they_lie_but_a_protected_link_is_itself() -> None:
-    links = {"/home/u/p": "/work/p", "/work/p/.env": "real.env", "/work/p/hooks": "elsewhere"}
+    links = {"/home/u/p": "/srv/p", "/srv/p/.env": "real.env", "/srv/p/hooks": "elsewhere"}
     view = lay_out(
         made(
             write("/home/u/p"),
@@ -88,9 +88,9 @@ def test_covered_paths_are_followed_to_where_they_lie_but_a_protected_link_is_it
         ),
         links.get,
     )
-    assert view.masked == ("/work/p/real.env",)
-    assert view.protected == ("/work/p/hooks", "/hooks")
-    assert view.hidden == ("/work/p/runs",)
+    assert view.masked == ("/srv/p/real.env",)
+    assert view.protected == ("/srv/p/hooks", "/hooks")
+    assert view.hidden == ("/srv/p/runs",)
 
 
 def test_the_nearest_layer_shows_a_path() -> None:
