@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -307,14 +308,21 @@ def host_state() -> dict[str, object]:
     }
 
 
-def packet_tables() -> list[str]:
-    """The names of the host's nftables tables, which only root may list."""
-    if os.geteuid() != 0:
-        return []
-    from pyroute2.nftables.main import NFTables
+LIST_TABLES = """
+from pyroute2.nftables.main import NFTables
+with NFTables(nfgen_family=0) as nftables:
+    print(sorted(str(table.get_attr("NFTA_TABLE_NAME")) for table in nftables.get_tables()))
+"""
 
-    with NFTables(nfgen_family=0) as nftables:
-        return sorted(str(table.get_attr("NFTA_TABLE_NAME")) for table in nftables.get_tables())
+
+def packet_tables() -> str:
+    """The names of the host's nftables tables, which only root may list; asked in a process of its own,
+    since the launcher leaves stand-ins for pyroute2's modules in this one."""
+    if os.geteuid() != 0:
+        return ""
+    return subprocess.run(
+        [sys.executable, "-c", LIST_TABLES], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def test_the_host_is_afterwards_as_it_was(rootless: Desk):
