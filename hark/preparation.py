@@ -21,9 +21,6 @@ from hark.secrets import expanded, resolve
 from launcher import system
 from launcher.plan import Access, Grant, Plan
 
-MAX_ROOTS: Final = 4 << 20  # bytes of an `-upstream-ca` file; a system's whole trust store is under 300 kB
-
-
 CA_BUNDLE: Final = "/run/hark/ca-bundle.pem"
 """Where the agent finds the host's roots and the run's CA as one file: the same path on every machine."""
 JAVA_STORE: Final = "/run/hark/truststore.p12"
@@ -59,7 +56,7 @@ class Prepared:
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
     """Read everything one run needs. Raises PolicyError or CommandError, with nothing started or written."""
     from mediator import trust
-    from mediator.credentials import placeholder_for
+    from mediator.credentials import check_value, placeholder_for
 
     home = _home(environ)
     policy = read_policy(options.policy)
@@ -69,6 +66,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     needs = (*command.needs, *_active(environ, home))
     grants = _grants(options, policy, needs, workdir, home)
     secrets = resolve(policy.secrets, environ, home, placeholder_for)
+    for secret in secrets:
+        check_value(secret.name, secret.value)
     _refuse_leaks(secrets, options.argv)
     env = environment.build(
         environ,
@@ -243,12 +242,12 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
 
 
 def _roots(paths: tuple[str, ...]) -> tuple[bytes, ...]:
+    from mediator.trust import MAX_ROOTS, certificates
+
     roots = tuple(_read(path, MAX_ROOTS, "-upstream-ca") for path in paths)
     if not roots:
         return ()
     import ssl
-
-    from mediator.trust import certificates
 
     for path, pem in zip(paths, roots, strict=True):
         blocks = certificates(pem)

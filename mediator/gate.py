@@ -41,7 +41,7 @@ MAX_LINGER_BYTES: Final = 1 << 18
 _STEP: Final = 1 << 16
 
 type Carry = Callable[[Destination, Tls | Http, bytes, Streams], Awaitable[None]]
-"""MUST take an allowed connection over until it ends, and MUST NOT raise."""
+"""MUST take an allowed connection over until it ends; what it raises ends it and marks the run."""
 
 
 @dataclass(frozen=True, slots=True)

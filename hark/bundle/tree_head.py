@@ -62,10 +62,6 @@ class SigningKey:
         """The private key file; whoever writes it uses mode 0600."""
         return _to_pem(PRIVATE_PEM, self._seed + self.public_key)
 
-    def public_pem(self) -> str:
-        """The public key file."""
-        return public_key_to_pem(self.public_key)
-
     def __repr__(self) -> str:
         return f"SigningKey(public_key={self.public_key.hex()})"
 

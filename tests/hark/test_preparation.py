@@ -180,3 +180,9 @@ def test_a_pipe_in_the_place_of_a_file_does_not_hang(place, option):
     os.mkfifo(place / "pipe")
     with pytest.raises(PolicyError, match="it is a pipe"):
         ready(place, **{option: "pipe" if option == "policy" else ("pipe",)})
+
+
+def test_a_secret_too_short_to_tell_apart_is_refused_before_anything_starts(place):
+    name = policy(place, 'allow_hosts = ["api.example"]\n[secrets.KEY]\nenv = "REAL"\n')
+    with pytest.raises(PolicyError, match=r"secrets\.KEY has 3 characters"):
+        ready(place, policy=name, environ={"REAL": "abc"})

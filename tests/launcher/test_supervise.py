@@ -1,5 +1,6 @@
 """From launch to end: exit statuses, signals, kills, and what is left behind."""
 
+import errno
 import os
 import random
 import shutil
@@ -147,7 +148,7 @@ def test_a_grant_that_does_not_exist_is_named() -> None:
 )
 def test_a_defence_that_fails_stops_the_start(module: Any, name: str) -> None:
     def fail(*_arguments: object) -> None:
-        raise OSError(38, "Function not implemented", name)
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), name)
 
     result = shell("echo ran", change=without(module, name, fail))
     assert (result.error_kind, result.exit_code, result.out) == ("ConfinementError", 125, "")
