@@ -1,9 +1,9 @@
 """The verdict on one host: a closed type whose default is to deny. Pure functions over canonical hosts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hark.policy.host import is_address
-from hark.policy.model import HostRule, Policy
+from hark.policy.model import HostRule, Policy, Rule, covers
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +11,8 @@ class Allow:
     """The operator allowed it, by this rule."""
 
     rule: str
+    by: Rule | None = field(default=None, compare=False)
+    """The rule itself, where there is one: what else it says (methods, upstream, how bodies are recorded)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,11 @@ type Verdict = Allow | Deny
 
 def decide_host(policy: Policy, host: str, port: int) -> Verdict:
     """Judge one connection or request: a canonical host and the port that the agent dialled."""
-    for rule in policy.allow_hosts:
-        if rule.matches(host, port):
-            return Allow(rule=f"allow_hosts: {rule}")
+    for rule in policy.rules:
+        if covers(rule.host, host) and port in rule.ports:
+            return Allow(rule.name, rule)
     wanted = HostRule(host, port)
-    others = [rule.port for rule in policy.allow_hosts if rule.host == host]
+    others = [known for rule in policy.rules if covers(rule.host, host) for known in rule.ports]
     if others:
         ports = ", ".join(map(str, sorted(others)))
         return Deny(f"{host} is allowed on port {ports}, not on {port}", str(wanted))
@@ -40,7 +42,7 @@ def decide_host(policy: Policy, host: str, port: int) -> Verdict:
 
 def decide_name(policy: Policy, host: str) -> Verdict:
     """Judge a DNS question, in which no port is known yet: the name is allowed if any port of it is."""
-    for rule in policy.allow_hosts:
-        if rule.host == host:
-            return Allow(rule=f"allow_hosts: {rule}")
+    for rule in policy.rules:
+        if covers(rule.host, host):
+            return Allow(rule.name, rule)
     return Deny(f"host {host} is not in allow_hosts", str(HostRule(host)))

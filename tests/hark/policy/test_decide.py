@@ -1,7 +1,9 @@
 """Verdicts: the default is to deny, and a rule covers its own host on its own port only."""
 
+import pytest
+
 from hark.policy.decide import Allow, Deny, decide_host, decide_name
-from hark.policy.model import HostRule, Policy
+from hark.policy.model import HostRule, Policy, Rule, covers
 
 POLICY = Policy(
     allow_hosts=(HostRule("api.example"), HostRule("db.example", 8443), HostRule("192.0.2.1", 80))
@@ -42,3 +44,22 @@ def test_the_hint_is_the_entry_that_would_allow_it():
 
 def test_a_name_is_resolved_when_any_port_of_it_is_allowed():
     assert isinstance(decide_name(POLICY, "db.example"), Allow)
+
+
+@pytest.mark.parametrize(
+    ("host", "covered"),
+    [
+        ("a.example.test", True),
+        ("example.test", False),
+        ("a.b.example.test", False),
+        ("aexample.test", False),
+        (".example.test", False),
+        ("a.example.test.evil.test", False),
+    ],
+)
+def test_a_wildcard_stands_for_exactly_one_label(host: str, covered: bool):
+    assert covers("*.example.test", host) is covered
+    policy = Policy(allow=(Rule("*.example.test", ports=(443, 8443), name="allow 1: *.example.test"),))
+    verdict = decide_host(policy, host, 8443)
+    assert (verdict == Allow("allow 1: *.example.test")) is covered
+    assert isinstance(decide_host(policy, host, 80), Deny)
