@@ -11,8 +11,8 @@ from mitmproxy.net.http import status_codes
 from mitmproxy.net.http.validate import validate_headers
 
 from mediator import pages
-from mediator.fields import one_line
-from mediator.scan import FoundError
+from mediator.fields import one_line, trailer_allowed
+from mediator.transcript import Headers
 
 _VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1", "HTTP/2.0")
 
@@ -43,9 +43,21 @@ def page(status: int, text: bytes, *, close: bool) -> http.Response:
     return http.Response.make(status, text, headers)
 
 
-def echoed(found: FoundError) -> str:
-    """Say that an answer gives a credential back."""
-    return f"its answer gives secrets.{found.name} back, which the agent must not see"
+def reframe(response: http.Response, asked: http.Request) -> None:
+    """Frame an answer whose body changes on the way: in chunks, or to the connection's end for HTTP/1.0."""
+    response.headers.pop("content-length", None)
+    if asked.is_http2:
+        return
+    if asked.http_version == "HTTP/1.0":
+        response.headers.pop("transfer-encoding", None)
+        response.headers["connection"] = "close"
+        return
+    response.headers["transfer-encoding"] = "chunked"
+
+
+def passed_trailers(fields: Headers) -> Headers:
+    """Return what an answer's trailers may say. The rest is dropped: it is the server's mistake or worse."""
+    return tuple(field for field in fields if trailer_allowed(field[0]) and one_line((field,)))
 
 
 def calm(message: str) -> str:

@@ -3,12 +3,15 @@
 Always: what is sent is built anew from what was judged; nothing else of the agent's message goes along.
 """
 
+from dataclasses import dataclass
+
 from mitmproxy import http
 from mitmproxy.net.http.validate import validate_headers
 
 from hark.policy.decide import Deny
 from mediator.judgement import Asked, Forward, Refusal, judge
 from mediator.link import Link
+from mediator.transcript import Headers
 
 
 def judged(request: http.Request, link: Link) -> Forward | Refusal:
@@ -28,9 +31,19 @@ def judged(request: http.Request, link: Link) -> Forward | Refusal:
     return judge(asked, link)
 
 
-def head(request: http.Request, forward: Forward, link: Link, *, chunked: bool) -> http.Request:
-    """Return the head to send. `chunked` is for a body whose length HTTP/2 did not need to say."""
-    framing = ((b"transfer-encoding", b"chunked"),) if chunked else ()
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How the body behind a head is sent: `size` in all, or None where it goes in pieces."""
+
+    size: int | None
+    resized: bool
+    """Whether what is sent may be longer or shorter than what the agent announced."""
+    h2: bool
+    """Whether the server speaks HTTP/2."""
+
+
+def head(request: http.Request, forward: Forward, link: Link, framing: Framing) -> http.Request:
+    """Return the head to send."""
     return http.Request(
         host=link.target.host,
         port=link.target.port,
@@ -39,9 +52,25 @@ def head(request: http.Request, forward: Forward, link: Link, *, chunked: bool) 
         authority=request.data.authority if request.is_http2 else b"",
         path=request.data.path,
         http_version=request.data.http_version,
-        headers=forward.headers + framing,
+        headers=_framed(forward.headers, request, framing),
         content=None,
         trailers=None,
         timestamp_start=0,
         timestamp_end=None,
     )
+
+
+def _framed(headers: Headers, request: http.Request, framing: Framing) -> Headers:
+    """Return the headers with a length that is true, or chunks where HTTP/1 needs them."""
+    announced = "content-length" in request.headers
+    if framing.size is not None:
+        if framing.resized and announced:
+            length = b"%d" % framing.size
+            return tuple((n, length if n.lower() == b"content-length" else v) for n, v in headers)
+        return headers
+    if framing.resized and announced:
+        headers = tuple(field for field in headers if field[0].lower() != b"content-length")
+        announced = False
+    if announced or framing.h2 or "transfer-encoding" in request.headers:
+        return headers
+    return (*headers, (b"transfer-encoding", b"chunked"))

@@ -21,6 +21,8 @@ from tests.fakes.upstream import Upstream, serving
 
 API = "api.example.test"
 OTHER = "other.example.test"
+VALUE = "sk-real-5e884898da280471"
+PLACEHOLDER = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
 
 
 class Origins:
@@ -155,6 +157,44 @@ def running(
 
 
 @contextmanager
+def pair(*allow: str, **more: object) -> Iterator[tuple[Rig, Upstream]]:
+    """A mediator that allows the API over TLS, and its server."""
+    with (
+        serving(API) as upstream,
+        running(
+            API,
+            *allow,
+            upstreams={API: upstream.address},
+            roots=upstream.ca_pem,
+            **more,  # type: ignore[arg-type]
+        ) as rig,
+    ):
+        yield rig, upstream
+
+
+@contextmanager
+def plain(**more: object) -> Iterator[tuple[Rig, Upstream]]:
+    """The same without TLS on port 80."""
+    with (
+        serving(API, tls=False) as upstream,
+        running(f"{API}:80", upstreams={API: upstream.address}, **more) as rig,  # type: ignore[arg-type]
+    ):
+        yield rig, upstream
+
+
+def raw(sock: socket.socket, data: bytes) -> bytes:
+    """Send and read until the other side closes."""
+    sock.sendall(data)
+    got = b""
+    try:
+        while piece := sock.recv(65536):
+            got += piece
+    except ConnectionResetError:
+        got += b"<reset>"
+    return got
+
+
+@contextmanager
 def served(*names: str) -> Iterator[tuple[Rig, Upstream]]:
     """Run a mediator that allows the API over TLS, beside its server."""
     with (
@@ -175,9 +215,7 @@ def loopback_sockets() -> Sockets:
     )
 
 
-def secret(
-    value: str, *hosts: str, name: str = "API_KEY", placeholder: str = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
-) -> Secret:
+def secret(value: str, *hosts: str, name: str = "API_KEY", placeholder: str = PLACEHOLDER) -> Secret:
     """Return a secret bound to hosts."""
     return Secret(name, value, placeholder, tuple(HostRule.parse(host) for host in hosts))
 

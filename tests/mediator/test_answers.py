@@ -4,7 +4,6 @@ import pytest
 from mitmproxy import http
 
 from mediator import answers
-from mediator.scan import FoundError
 
 
 def response(status: int = 200, version: bytes = b"HTTP/1.1", *headers: tuple[bytes, bytes]) -> http.Response:
@@ -38,7 +37,31 @@ def test_another_head_is_unfit(answer: http.Response) -> None:
 
 
 def test_what_is_said_of_an_answer_quotes_nothing_of_it() -> None:
-    assert "API_KEY" in answers.echoed(FoundError("API_KEY"))
     assert answers.calm("Bad line: b'secret'.") == "bad line"
     page = answers.page(502, b"words", close=True)
     assert (page.status_code, page.content, page.headers["connection"]) == (502, b"words", "close")
+
+
+def asked(version: bytes) -> http.Request:
+    return http.Request("", 0, b"GET", b"https", b"", b"/", version, (), None, None, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("version", "left"),
+    [
+        (b"HTTP/1.1", {b"transfer-encoding": b"chunked"}),
+        (b"HTTP/1.0", {b"connection": b"close"}),
+        (b"HTTP/2.0", {}),
+    ],
+)
+def test_an_answer_that_changes_on_the_way_no_longer_says_how_long_it_was(
+    version: bytes, left: dict[bytes, bytes]
+) -> None:
+    answer = response(200, b"HTTP/1.1", (b"Content-Length", b"5"))
+    answers.reframe(answer, asked(version))
+    assert dict(answer.headers.fields) == left
+
+
+def test_trailers_that_belong_into_a_head_do_not_pass() -> None:
+    fields = ((b"Set-Cookie", b"a"), (b"X-Sum", b"1"), (b"X", b"a\r\nb"))
+    assert answers.passed_trailers(fields) == ((b"X-Sum", b"1"),)

@@ -1,9 +1,11 @@
 """What is sent on is built from what was judged."""
 
+import pytest
 from mitmproxy import http
 
 from mediator import outgoing
 from mediator.judgement import Forward, Refusal
+from mediator.outgoing import Framing
 from tests.mediator.test_judgement import link
 
 
@@ -17,7 +19,7 @@ def test_a_request_is_judged_and_its_head_built_anew() -> None:
     here = link()
     judged = outgoing.judged(request(), here)
     assert isinstance(judged, Forward)
-    head = outgoing.head(request(), judged, here, chunked=True)
+    head = outgoing.head(request(), judged, here, Framing(size=None, resized=False, h2=False))
     assert tuple(head.headers.fields) == ((b"x", b"1"), (b"transfer-encoding", b"chunked"))
     assert (head.host, head.port, head.path, head.authority) == (
         "api.example.test",
@@ -25,7 +27,31 @@ def test_a_request_is_judged_and_its_head_built_anew() -> None:
         "/a",
         "api.example.test",
     )
-    assert "transfer-encoding" not in outgoing.head(request(), judged, here, chunked=False).headers
+
+
+@pytest.mark.parametrize(
+    ("sent", "framing", "expected"),
+    [
+        ((), Framing(size=None, resized=False, h2=False), {b"transfer-encoding": b"chunked"}),
+        ((), Framing(size=None, resized=False, h2=True), {}),
+        ((b"Content-Length", b"9"), Framing(size=None, resized=False, h2=False), {b"Content-Length": b"9"}),
+        ((b"Content-Length", b"9"), Framing(size=4, resized=True, h2=False), {b"Content-Length": b"4"}),
+        ((b"Content-Length", b"9"), Framing(size=9, resized=False, h2=False), {b"Content-Length": b"9"}),
+        (
+            (b"Content-Length", b"9"),
+            Framing(size=None, resized=True, h2=False),
+            {b"transfer-encoding": b"chunked"},
+        ),
+        ((b"Content-Length", b"9"), Framing(size=None, resized=True, h2=True), {}),
+        ((b"Transfer-Encoding", b"chunked"), Framing(size=None, resized=True, h2=False), None),
+    ],
+)
+def test_a_body_is_framed_as_it_is_sent(
+    sent: tuple[bytes, bytes] | tuple[()], framing: Framing, expected: dict[bytes, bytes] | None
+) -> None:
+    headers = (sent,) if sent else ()
+    made = outgoing.head(request(b"HTTP/2.0", *headers), Forward(headers, (), False), link(), framing)
+    assert tuple(made.headers.fields) == (headers if expected is None else tuple(expected.items()))
 
 
 def test_headers_that_can_be_read_in_two_ways_are_refused() -> None:

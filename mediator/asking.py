@@ -1,0 +1,162 @@
+"""The agent's half of an exchange: its request judged, recorded and sent.
+
+Always: nothing goes to the server before the request is on the record, no piece of its body before that piece
+is. A body that is held is `MAX_WHOLE_BODY` at most; a longer one passes in pieces.
+"""
+
+from typing import Final
+
+from mitmproxy import http
+from mitmproxy.net.http.http1 import expected_http_body_size
+from mitmproxy.proxy.layers.http import DropStream, GetHttpConnection, SendHttp
+from mitmproxy.proxy.layers.http._events import (
+    RequestData,
+    RequestEndOfMessage,
+    RequestHeaders,
+    RequestTrailers,
+    ResponseHeaders,
+)
+
+from hark.policy.decide import Deny
+from mediator import bodies, outgoing
+from mediator.bodies import StoppedError
+from mediator.ending import Ending
+from mediator.judgement import Refusal, judge_trailers
+from mediator.outgoing import Framing
+from mediator.stream import Agent, Commands, Server
+from mediator.transcript import MAX_WHOLE_BODY
+
+_UNFRAMED: Final = Refusal(
+    413, Deny("hark changes its body on the way, and HTTP/1.0 has no chunks to send one this long in", "")
+)
+
+
+class Asking(Ending):
+    """What the agent sends."""
+
+    def _on_head(self, event: RequestHeaders) -> Commands:
+        self._asked = event.request
+        judged = outgoing.judged(event.request, self.link)
+        if isinstance(judged, Refusal):
+            yield from self._refuse(judged, body_follows=not event.end_stream)
+            return
+        self._forward = judged
+        self._request_body = bodies.of_request(self.link, tuple(event.request.headers.fields))
+        if judged.wants_continue and not event.end_stream:
+            interim = http.Response(b"HTTP/1.1", 100, b"Continue", (), None, None, 0, None)
+            yield self._to_agent(ResponseHeaders(self.stream_id, interim))
+        size = 0 if event.end_stream else expected_http_body_size(event.request)
+        # HTTP/2 may announce no length and send a body all the same; in HTTP/1 that is no body.
+        known = event.end_stream or bool(size) or not event.request.is_http2
+        if size is not None and 0 <= size <= MAX_WHOLE_BODY and known and self._held.expect(size):
+            self._agent = Agent.WHOLE
+            return
+        if self._request_body.sent.resizes and event.request.http_version == "HTTP/1.0":
+            yield from self._refuse(_UNFRAMED, body_follows=True)
+            return
+        self._agent = Agent.STREAM
+        self._record_request(b"", streamed=True)
+        yield from self._connect(end_stream=False)
+
+    def _on_data(self, data: bytes) -> Commands:
+        if self._agent is Agent.WHOLE:
+            self._held.add(data)
+        elif self._agent is Agent.STREAM:
+            yield from self._send_piece(data)
+        elif self._agent is Agent.DISCARD:
+            yield from self._discard(len(data))
+
+    def _send_piece(self, data: bytes) -> Commands:
+        try:
+            checked = self._request_body.checked.feed(data)
+            if not checked or self._upstream is None:
+                return
+            self.transcript.request_chunk(checked, last=False)
+            passed = self._request_body.sent.feed(checked)
+        except StoppedError as stopped:
+            yield from self._refuse_body(stopped.reason)
+            return
+        if passed:
+            yield SendHttp(RequestData(self.stream_id, passed), self._upstream)
+
+    def _on_end(self) -> Commands:
+        if self._agent is Agent.DISCARD:
+            self._agent = Agent.DONE
+            yield DropStream(self.stream_id)
+            return
+        if self._agent not in (Agent.WHOLE, Agent.STREAM):
+            return
+        denied = judge_trailers(self._request_trailers, self.link)
+        if denied is not None:
+            yield from self._refuse_rest(denied)
+        elif self._agent is Agent.WHOLE:
+            yield from self._send_whole()
+        else:
+            yield from self._send_rest()
+
+    def _send_whole(self) -> Commands:
+        body = self._held.out()
+        way = self._request_body
+        try:
+            body = way.checked.feed(body) + way.checked.finish()
+            passed = way.sent.feed(body) + way.sent.finish()
+        except StoppedError as stopped:
+            self._record_request(body, streamed=False, sent=False)
+            yield from self._refuse_body(stopped.reason)
+            return
+        self._agent = Agent.DONE
+        self._record_request(body, streamed=False)
+        yield from self._connect(end_stream=not passed and not self._request_trailers, size=len(passed))
+        if self._upstream is None:
+            return
+        if passed:
+            yield SendHttp(RequestData(self.stream_id, passed), self._upstream)
+        yield from self._send_end()
+
+    def _send_rest(self) -> Commands:
+        """Send what was held back of a body that passed in pieces, and its end."""
+        way = self._request_body
+        try:
+            checked = way.checked.finish()
+            self.transcript.request_chunk(checked, last=True)
+            rest = (way.sent.feed(checked) if checked else b"") + way.sent.finish()
+        except StoppedError as stopped:
+            self._agent = Agent.DONE
+            yield from self._refuse_body(stopped.reason)
+            return
+        self._agent = Agent.DONE
+        if rest and self._upstream is not None:
+            yield SendHttp(RequestData(self.stream_id, rest), self._upstream)
+        yield from self._send_end()
+
+    def _send_end(self) -> Commands:
+        if self._upstream is None:
+            return
+        if self._request_trailers:
+            self.transcript.trailers(self._request_trailers, from_agent=True)
+            trailers = http.Headers(self._request_trailers)
+            yield SendHttp(RequestTrailers(self.stream_id, trailers), self._upstream)
+        yield SendHttp(RequestEndOfMessage(self.stream_id), self._upstream)
+        if self._server is Server.DONE:
+            yield from self._finish()
+
+    def _connect(self, *, end_stream: bool, size: int | None = None) -> Commands:
+        """Get a connection and send the head; on failure the agent is answered and `_upstream` stays None.
+
+        `size` is that of the whole body as it is sent, None where it is sent in pieces.
+        """
+        target = self.link.target
+        connection, error = yield GetHttpConnection((target.host, target.port), self.link.tls, None)
+        if error is not None:
+            yield from self._fail(error)
+            return
+        self._upstream = connection
+        self._server = Server.HEAD
+        yield SendHttp(RequestHeaders(self.stream_id, self._outgoing_head(size), end_stream), connection)
+
+    def _outgoing_head(self, size: int | None) -> http.Request:
+        request, forward, upstream = self._asked, self._forward, self._upstream
+        if request is None or forward is None or upstream is None:
+            raise RuntimeError("a connection without a request")
+        framing = Framing(size=size, resized=self._request_body.sent.resizes, h2=upstream.alpn == b"h2")
+        return outgoing.head(request, forward, self.link, framing)

@@ -1,0 +1,106 @@
+"""What both halves of an exchange share: how far each is, and the way to the agent and to the server.
+
+Not done here: anything that decides. `mediator.asking` is the agent's half, `mediator.answering` the
+server's, `mediator.ending` what goes wrong, and `mediator.exchange` tells each of them what happened.
+"""
+
+from enum import Enum, auto
+
+from mitmproxy import http
+from mitmproxy.connection import Connection
+from mitmproxy.proxy import layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import SendHttp
+from mitmproxy.proxy.layers.http._base import HttpEvent
+from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError
+
+from mediator import bodies
+from mediator.held import Held
+from mediator.judgement import Forward
+from mediator.link import Link
+from mediator.transcript import Headers, Transcript, recorded_host
+
+type Commands = layer.CommandGenerator[None]
+
+
+class Agent(Enum):
+    """How far the agent's side is."""
+
+    HEAD = auto()
+    WHOLE = auto()
+    STREAM = auto()
+    DONE = auto()
+    DISCARD = auto()
+    GONE = auto()
+
+
+class Server(Enum):
+    """How far the server's side is."""
+
+    NONE = auto()
+    HEAD = auto()
+    BODY = auto()
+    DONE = auto()
+
+
+class Stream(layer.Layer):
+    """One stream of the agent's connection, without what happens on it."""
+
+    def __init__(self, context: Context, stream_id: int, link: Link) -> None:
+        super().__init__(context)
+        self.stream_id = stream_id
+        self.link = link
+        self.transcript = Transcript(link.ledger, link.clock)
+        self._agent = Agent.HEAD
+        self._server = Server.NONE
+        self._upstream: Connection | None = None
+        self._asked: http.Request | None = None
+        self._forward: Forward | None = None
+        self._held = Held(link.room)
+        self._request_trailers: Headers = ()
+        self._request_body = bodies.RequestBody(bodies.Chain(), bodies.Chain())
+        self._answer_body = bodies.Chain()
+
+    def let_go(self, reason: str) -> None:
+        """The connection ended: record that, and hold nothing more."""
+        self._held.out()
+        if self.transcript.open:
+            self.transcript.end(reason)
+
+    @property
+    def backlog(self) -> int:
+        """Return how many events wait while this exchange waits for its connection."""
+        return len(self._paused_event_queue)
+
+    @property
+    def _bodiless(self) -> bool:
+        """Tell whether the answer has no body, whatever its headers say."""
+        return self._asked is not None and self._asked.data.method == b"HEAD"
+
+    @property
+    def _multiplexed(self) -> bool:
+        return self._asked is not None and self._asked.is_http2
+
+    def _record_request(self, body: bytes, *, streamed: bool, sent: bool = True) -> None:
+        """Record the request, and which credentials go with it unless it is not sent."""
+        request = self._asked
+        if request is None:
+            raise RuntimeError("a body without a request")
+        host = recorded_host(self.link.target, tls=self.link.tls)
+        headers = tuple(request.headers.fields)
+        self.transcript.request(
+            host, request.data.method, request.data.path, headers, body, streamed=streamed
+        )
+        if not sent or self._forward is None:
+            return
+        for injection in self._forward.injections:
+            self.link.ledger.injected(self.link.target, injection)
+
+    def _drop_upstream(self) -> Commands:
+        if self._upstream is not None:
+            error = RequestProtocolError(self.stream_id, "ended by hark", ErrorCode.CANCEL)
+            yield SendHttp(error, self._upstream)
+            self._upstream = None
+
+    def _to_agent(self, event: HttpEvent) -> SendHttp:
+        return SendHttp(event, self.context.client)

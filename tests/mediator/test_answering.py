@@ -1,0 +1,209 @@
+"""The server's half over real sockets and TLS: what the agent gets, and what is recorded of it."""
+
+import gzip
+import http.client
+import threading
+import time
+
+import pytest
+
+from hark.bundle.events import (
+    LlmRequest,
+    LlmResponseChunk,
+    LlmResponseEnd,
+    Trailers,
+)
+from tests.fakes.upstream import Call, early
+from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, raw, secret
+
+
+def test_a_server_sent_event_reaches_the_agent_before_the_server_writes_the_next() -> None:
+    received = threading.Event()
+    with pair() as (rig, upstream), rig.https() as client:
+
+        @upstream.on("/sse")
+        def stream(call: Call) -> None:
+            call.begin_chunked("text/event-stream")
+            call.chunk(b"data: 1\n\n")
+            assert received.wait(10)
+            call.chunk(b"data: 2\n\n")
+            call.chunk(b"")
+
+        client.request("GET", "/sse")
+        answer = client.getresponse()
+        assert answer.read1(100) == b"data: 1\n\n"
+        assert [event.data for event in rig.recorder.of(LlmResponseChunk)] == [b"data: 1\n\n"]
+        received.set()
+        assert answer.read() == b"data: 2\n\n"
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    chunks = rig.recorder.of(LlmResponseChunk)
+    assert [(chunk.seq, chunk.data) for chunk in chunks] == [(0, b"data: 1\n\n"), (1, b"data: 2\n\n")]
+    assert all(chunk.since_prev > 0 for chunk in chunks)
+    assert end.chunk_count == 2
+
+
+def test_a_head_answer_keeps_its_length_and_has_no_body() -> None:
+    with pair() as (rig, upstream), rig.https() as client:
+        upstream.routes["/h"] = lambda call: call.reply(200, b"x" * 1234)
+        client.request("HEAD", "/h")
+        answer = client.getresponse()
+        assert (answer.getheader("content-length"), answer.read()) == ("1234", b"")
+        client.request("GET", "/")
+        assert client.getresponse().status == 200
+
+
+def test_a_second_cookie_survives_in_both_the_answer_and_the_record() -> None:
+    cookies = [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
+    with pair() as (rig, upstream), rig.https() as client:
+        upstream.routes["/c"] = lambda call: call.reply(200, b"", cookies)
+        client.request("GET", "/c")
+        answer = client.getresponse()
+        assert answer.headers.get_all("set-cookie") == ["a=1", "b=2"]
+        answer.read()
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert [value for name, value in end.raw_headers if name == b"Set-Cookie"] == [b"a=1", b"b=2"]
+
+
+def test_an_interim_answer_is_skipped_and_the_real_one_passes() -> None:
+    with pair() as (rig, upstream), rig.https() as client:
+
+        @upstream.on("/hints")
+        def hints(call: Call) -> None:
+            call.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
+            call.reply(200, b"real")
+
+        client.request("GET", "/hints")
+        assert client.getresponse().read() == b"real"
+        assert rig.fatal == []
+
+
+@pytest.mark.parametrize("form", ["plain", "header", "gzip", "split"])
+def test_a_server_that_gives_the_value_back_is_cut_before_the_agent_has_it(form: str) -> None:
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
+
+        @upstream.on("/echo")
+        def echo(call: Call) -> None:
+            text = b'{"you sent": "%s"}' % VALUE.encode()
+            if form == "header":
+                call.reply(200, b"", [("X-Echo", VALUE)])
+            elif form == "gzip":
+                call.reply(200, gzip.compress(text), [("Content-Encoding", "gzip")])
+            elif form == "split":
+                call.begin_chunked("text/plain")
+                for at in range(0, len(text), 5):
+                    call.chunk(text[at : at + 5])
+                    time.sleep(0.002)
+                call.chunk(b"")
+            else:
+                call.reply(200, text)
+
+        client.request("GET", "/echo", headers={"Authorization": f"Bearer {PLACEHOLDER}"})
+        got = b""
+        try:
+            answer = client.getresponse()
+            got = str(answer.getheaders()).encode()
+            got += answer.read()
+        except http.client.IncompleteRead as error:
+            got += error.partial
+        except OSError:
+            pass
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert VALUE.encode() not in got
+    assert VALUE.encode() not in rig.recorder.bytes()
+    assert end.error == "its answer gives secrets.API_KEY back, which the agent must not see"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"HTTP/1.1 200 {VALUE}",
+        f"HTTP/1.0 200 {VALUE}",
+        f"HTTP/1.1 100 {VALUE}\r\n\r\nHTTP/1.1 200 {VALUE}",
+        f"HTTP/1.0 103 {VALUE}\r\nX: {VALUE}\r\n\r\nHTTP/1.1 200 OK",
+        f"HTTP/1.1  100 {VALUE}",
+        f"HTTP/1.1 999 {VALUE}",
+        f"HTTP/1.1 101 {VALUE}",
+    ],
+)
+def test_the_words_behind_a_status_are_not_the_servers(line: str) -> None:
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.tls(API) as sock:
+
+        @upstream.on("/words")
+        def words(call: Call) -> None:
+            call.wfile.write(line.encode() + b"\r\nContent-Length: 2\r\n\r\nhi")
+            call.cut()
+
+        head = f"GET /words HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\nX-Key: {PLACEHOLDER}\r\n\r\n"
+        got = raw(sock, head.encode())
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert got.split(b"\r\n")[0].partition(b" ")[2] in (b"200 OK", b"999 ", b"502 Bad Gateway")
+    assert VALUE.encode() not in got
+    assert rig.fatal == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("Content-Encoding", "br")],
+        [("Content-Encoding", "gzip"), ("Content-Encoding", "zstd")],
+        [("Transfer-Encoding", "gzip, chunked")],
+    ],
+)
+def test_an_answer_that_cannot_be_searched_is_refused_in_words(headers: list[tuple[str, str]]) -> None:
+    for held in ((secret(VALUE, API),), ()):
+        with pair(secrets=held) as (rig, upstream), rig.https() as client:
+
+            @upstream.on("/packed")
+            def packed(call: Call) -> None:
+                call.send_response(200)
+                for name, value in headers:
+                    call.send_header(name, value)
+                if "Transfer-Encoding" not in dict(headers):
+                    call.send_header("Content-Length", "8")
+                call.end_headers()
+                call.wfile.write(
+                    b"3\r\nabc\r\n0\r\n\r\n" if "Transfer-Encoding" in dict(headers) else b"brotlied"
+                )
+
+            client.request("GET", "/packed", headers={"Accept-Encoding": "br, gzip"})
+            answer = client.getresponse()
+            page = answer.read(8)  # http.client knows no transfer coding but chunked, and would read for ever
+            page += answer.read() if held else b""
+            (end,) = rig.recorder.wait_for(LlmResponseEnd)
+            asked = upstream.seen[0].header("accept-encoding")
+        assert (answer.status, asked) == ((502, "gzip") if held else (200, "br, gzip"))
+        assert (b"hark could not search it" in page) == bool(held)
+        assert ("hark could not search it" in end.error) == bool(held)
+        assert rig.recorder.of(LlmRequest)[0].headers["Accept-Encoding"] == "br, gzip"
+
+
+def test_what_an_answer_must_not_say_in_its_trailers_is_dropped() -> None:
+    with pair() as (rig, upstream), rig.tls(API) as sock:
+
+        @upstream.on("/t")
+        def trailing(call: Call) -> None:
+            call.begin_chunked("text/plain")
+            call.chunk(b"body")
+            call.wfile.write(b"0\r\nSet-Cookie: a=1\r\nX-Sum: 42\r\nContent-Length: 4\r\n\r\n")
+
+        got = raw(sock, f"GET /t HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert got.endswith(b"4\r\nbody\r\n0\r\nX-Sum: 42\r\n\r\n")
+    assert [event.raw_headers for event in rig.recorder.of(Trailers)] == [((b"X-Sum", b"42"),)]
+
+
+def test_an_early_413_reaches_the_agent_and_the_connection_does_not_hang() -> None:
+    with pair() as (rig, upstream), rig.tls(API) as sock:
+
+        @upstream.on("/413")
+        @early
+        def too_large(call: Call) -> None:
+            call.reply(413, b"too large")
+            call.close_connection = True
+
+        head = f"POST /413 HTTP/1.1\r\nHost: {API}\r\nContent-Length: {1 << 30}\r\n\r\n"
+        sock.sendall(head.encode() + b"x" * 1000)
+        got = raw(sock, b"")
+        assert got.startswith(b"HTTP/1.1 413")
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+        assert (end.status, end.error) == (413, "")

@@ -1,0 +1,143 @@
+"""A body's way: what the stages return passes, in order, whatever they hold back, grow, shrink or stop."""
+
+import dataclasses
+import http.client
+from collections.abc import Callable
+
+import pytest
+
+from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd, RequestChunk
+from mediator import bodies
+from mediator.bodies import Chain, RequestBody, StoppedError
+from mediator.link import Link
+from mediator.transcript import Headers
+from tests.fakes.upstream import Call
+from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, plain, raw
+from tests.mediator.test_judgement import link
+
+
+class Swap:
+    """Puts `new` in the place of `old`, and holds back what may become `old`."""
+
+    resizes = True
+
+    def __init__(self, old: bytes, new: bytes) -> None:
+        self._old, self._new, self._held = old, new, b""
+
+    def feed(self, data: bytes) -> bytes:
+        whole = (self._held + data).replace(self._old, self._new)
+        keep = next((n for n in range(len(self._old) - 1, 0, -1) if whole.endswith(self._old[:n])), 0)
+        self._held = whole[len(whole) - keep :]
+        return whole[: len(whole) - keep]
+
+    def finish(self) -> bytes:
+        held, self._held = self._held, b""
+        return held
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 100])
+def test_what_one_stage_held_back_passes_through_those_behind(cut: int) -> None:
+    chain = Chain((Swap(b"abc", b"xy"), Swap(b"yz", b"!")))
+    text = b"abcz-ab-abcabcz-y"
+    got = b"".join(chain.feed(text[at : at + cut]) for at in range(0, len(text), cut)) + chain.finish()
+    assert got == b"x!-ab-xyx!-y"
+    assert chain.resizes
+
+
+def test_an_empty_way_changes_nothing() -> None:
+    chain = Chain()
+    assert (chain.feed(b"abc"), chain.finish(), chain.resizes) == (b"abc", b"", False)
+
+
+def test_a_request_stops_at_a_placeholder_and_an_answer_at_the_value() -> None:
+    here = link()
+    checked = bodies.of_request(here, ()).checked
+    assert checked.feed(b"a" + PLACEHOLDER[:9].encode()) == b"a"
+    with pytest.raises(StoppedError, match=r"the placeholder of secrets\.API_KEY") as stopped:
+        checked.feed(PLACEHOLDER[9:].encode())
+    assert PLACEHOLDER not in stopped.value.reason
+    with pytest.raises(StoppedError, match=r"gives secrets\.API_KEY back"):
+        bodies.of_answer(here, (), body=True).feed(VALUE.encode())
+    with pytest.raises(StoppedError, match=r"gives secrets\.API_KEY back"):
+        bodies.of_answer(here, ((b"x", VALUE.encode()),), body=False)
+    with pytest.raises(StoppedError, match=r"could not search"):
+        bodies.of_answer(here, ((b"content-encoding", b"br"),), body=True)
+    with pytest.raises(StoppedError, match=r"gives secrets\.API_KEY back"):
+        bodies.check_trailers(here, ((b"x", VALUE.encode()),))
+
+
+def test_what_no_secret_is_in_passes() -> None:
+    here = link()
+    assert bodies.of_answer(here, ((b"content-encoding", b"identity"),), body=True).feed(b"abc") == b"abc"
+    bodies.check_trailers(here, ((b"x", b"abc"),))
+
+
+@pytest.fixture
+def swapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let requests leave with `REAL!` for `mine`, and answers come back the other way round."""
+    of_request: Callable[[Link, Headers], RequestBody] = bodies.of_request
+
+    def swapping(here: Link, headers: Headers) -> RequestBody:
+        return dataclasses.replace(of_request(here, headers), sent=Chain((Swap(b"mine", b"REAL!"),)))
+
+    def back(here: Link, headers: Headers, *, body: bool) -> Chain:
+        del here, headers, body
+        return Chain((Swap(b"REAL!", b"mine"),))
+
+    monkeypatch.setattr(bodies, "of_request", swapping)
+    monkeypatch.setattr(bodies, "of_answer", back)
+
+
+@pytest.mark.usefixtures("swapped")
+@pytest.mark.parametrize("filler", [0, 2 << 20])
+def test_a_body_that_grows_on_the_way_is_framed_anew_and_recorded_as_the_agent_knows_it(filler: int) -> None:
+    body = b"a mine " + b"." * filler + b" mine"
+    with pair() as (rig, upstream), rig.https() as client:
+        upstream.routes["/echo"] = lambda call: call.reply(200, call.body)
+        for _ in range(2):
+            client.request("POST", "/echo", body=body)
+            assert client.getresponse().read() == body
+        rig.recorder.wait_for(LlmResponseEnd, 2)
+    assert [seen.body for seen in upstream.seen] == [body.replace(b"mine", b"REAL!")] * 2
+    sent = b"".join(event.body for event in rig.recorder.of(LlmRequest))
+    sent += b"".join(event.data for event in rig.recorder.of(RequestChunk))
+    assert sent == body * 2
+    assert b"".join(event.data for event in rig.recorder.of(LlmResponseChunk)) == body * 2
+    assert rig.fatal == []
+
+
+@pytest.mark.usefixtures("swapped")
+def test_an_answer_to_http_1_0_that_changes_on_the_way_ends_with_its_connection() -> None:
+    with plain() as (rig, upstream):
+        upstream.routes["/x"] = lambda call: call.reply(200, b"a REAL! b")
+        sock = rig.dial(rig.address(API), 80)
+        got = raw(sock, f"GET /x HTTP/1.0\r\nHost: {API}\r\n\r\n".encode())
+        sock.close()
+    head, _, body = got.partition(b"\r\n\r\n")
+    assert body == b"a mine b"
+    assert b"content-length" not in head.lower()
+    assert b"transfer-encoding" not in head.lower()
+
+
+@pytest.mark.usefixtures("swapped")
+def test_a_long_body_of_http_1_0_that_would_have_to_change_is_refused() -> None:
+    with plain() as (rig, upstream):
+        sock = rig.dial(rig.address(API), 80)
+        got = raw(sock, f"POST / HTTP/1.0\r\nHost: {API}\r\nContent-Length: {2 << 20}\r\n\r\n".encode())
+        sock.close()
+        assert got.startswith(b"HTTP/1.1 413")
+        assert b"HTTP/1.0 has no chunks" in got
+        assert upstream.seen == []
+
+
+@pytest.mark.usefixtures("swapped")
+def test_a_head_answer_keeps_its_length_although_bodies_change() -> None:
+    with pair() as (rig, upstream), rig.https() as client:
+
+        def reply(call: Call) -> None:
+            call.reply(200, b"a REAL! b")
+
+        upstream.routes["/h"] = reply
+        client.request("HEAD", "/h")
+        answer: http.client.HTTPResponse = client.getresponse()
+        assert (answer.getheader("content-length"), answer.read()) == ("9", b"")
