@@ -202,4 +202,8 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     ev.ShimReport: lambda e: f"not recorded: {e.what} of {e.source} ({e.why})",
     ev.FileResult: lambda e: f"{e.path} {f'mode {e.mode:04o}' if e.hash else 'is gone'}",
     ev.Boundary: _boundary,
+    ev.BodyHash: lambda e: (
+        f"{_side(e.from_agent)} body of {_count(e.length, 'byte')}, not stored, BLAKE3 {e.hash.hex()}"
+    ),
+    ev.ResponseHead: lambda e: f"{e.status}, {_count(len(e.raw_headers), 'header')}, the body goes on",
 }

@@ -41,6 +41,7 @@ class Asking(Ending):
             yield from self._refuse(judged, body_follows=not event.end_stream)
             return
         self._forward = judged
+        self.transcript.keep(judged.body)
         self._request_body = bodies.of_request(self.link, tuple(event.request.headers.fields))
         if judged.wants_continue and not event.end_stream:
             interim = http.Response(b"HTTP/1.1", 100, b"Continue", (), None, None, 0, None)

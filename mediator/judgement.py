@@ -12,6 +12,7 @@ from typing import Final
 
 from hark.policy.decide import Deny
 from hark.policy.host import split_authority
+from hark.policy.model import Body
 from mediator.authority import judge_request
 from mediator.codings import accepted
 from mediator.credentials import Injection, Refused
@@ -52,6 +53,8 @@ class Forward:
     headers: Headers
     injections: tuple[Injection, ...]
     wants_continue: bool
+    body: Body = Body.WHOLE
+    """How bodies are recorded."""
 
 
 def judge(asked: Asked, link: Link) -> Forward | Refusal:
@@ -71,7 +74,8 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     wants_continue = any(
         name.lower() == b"expect" and value.lower() == b"100-continue" for name, value in asked.headers
     )
-    return Forward(injected.headers, injected.injections, wants_continue)
+    body = verdict.by.body if verdict.by is not None else Body.WHOLE
+    return Forward(injected.headers, injected.injections, wants_continue, body)
 
 
 def judge_trailers(fields: Headers, link: Link) -> Deny | None:

@@ -9,6 +9,7 @@ from mediator.credentials import Broker
 from mediator.held import Room
 from mediator.ledger import Ledger
 from mediator.text import as_text
+from mediator.transcript import Later
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Link:
     ledger: Ledger
     clock: Callable[[], int]
     """Monotonic nanoseconds."""
+    later: Later | None = None
+    """For the heads of responses that go on."""
     room: Room = field(default_factory=Room)
     """For bodies that are held: the whole run's."""
 

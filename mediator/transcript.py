@@ -1,20 +1,26 @@
 """One exchange's events, in the order in which things crossed the boundary. No network, no mitmproxy.
 
 Always: the request is recorded before anything of it is sent, each piece of a body before it is passed on,
-and `LlmResponseEnd` exactly once for each request that was recorded. Request keys are left to replay.
+and `LlmResponseEnd` exactly once for each request that was recorded. Where the policy wants bodies by hash,
+the hash stands behind the body, and before the end. Request keys are left to replay.
 """
 
 from collections.abc import Callable
 from typing import Final
 
+from blake3 import blake3
+
 from hark.bundle.events import (
     REFUSED,
+    BodyHash,
     LlmRequest,
     LlmResponseChunk,
     LlmResponseEnd,
     RequestChunk,
+    ResponseHead,
     Trailers,
 )
+from hark.policy.model import Body
 from mediator.authority import Destination
 from mediator.ledger import Ledger, text_map
 from mediator.text import as_text
@@ -30,12 +36,39 @@ def recorded_host(target: Destination, *, tls: bool) -> str:
     return target.host if target.port == _DEFAULT_PORTS[tls] else str(target)
 
 
+type Later = Callable[[Callable[[], None]], object]
+"""Calls its argument once, a moment from now, in the event loop: what has not ended by then goes on."""
+
+
+class _Hashed:
+    """One body that is not stored."""
+
+    def __init__(self) -> None:
+        self._hash = blake3()
+        self._length = 0
+
+    def add(self, data: bytes) -> None:
+        self._hash.update(data)
+        self._length += len(data)
+
+    def out(self, exchange: int, *, from_agent: bool) -> BodyHash | None:
+        """Return the event, once, for a body that had bytes."""
+        if not self._length:
+            return None
+        event = BodyHash(exchange, from_agent, self._length, self._hash.digest())
+        self._hash, self._length = blake3(), 0
+        return event
+
+
 class Transcript:
     """Writes one exchange down. The clock counts nanoseconds and never goes back."""
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], int]) -> None:
+    def __init__(self, ledger: Ledger, clock: Callable[[], int], later: Later | None = None) -> None:
         self._ledger = ledger
         self._clock = clock
+        self._later = later
+        self._asked: _Hashed | None = None
+        self._answered: _Hashed | None = None
         self._last = 0
         self._sent = 0
         self._received = 0
@@ -50,6 +83,11 @@ class Transcript:
         """Tell whether a request was recorded whose end was not."""
         return bool(self.exchange) and not self.ended
 
+    def keep(self, body: Body) -> None:
+        """Say how bodies are recorded, before the request is."""
+        if body is Body.HASH:
+            self._asked, self._answered = _Hashed(), _Hashed()
+
     def request(
         self, host: str, method: bytes, path: bytes, headers: Headers, body: bytes = b"", *, streamed: bool
     ) -> None:
@@ -61,16 +99,25 @@ class Transcript:
                 method=as_text(method),
                 path=as_text(path),
                 headers=text_map(headers),
-                body=body,
+                body=b"" if self._asked is not None else body,
                 streaming=streamed,
                 exchange=self.exchange,
                 raw_headers=headers,
             )
         )
+        if self._asked is not None:
+            self._asked.add(body)
+            if not streamed:
+                self._hashed(self._asked, from_agent=True)
         self._last = self._clock()
 
     def request_chunk(self, data: bytes, *, last: bool) -> None:
         """Record a piece of a streamed request body."""
+        if self._asked is not None:
+            self._asked.add(data)
+            if last:
+                self._hashed(self._asked, from_agent=True)
+            return
         self._ledger.append(RequestChunk(exchange=self.exchange, seq=self._sent, data=data, last=last))
         self._sent += 1
 
@@ -86,11 +133,17 @@ class Transcript:
         )
 
     def response(self, status: int, headers: Headers) -> None:
-        """Keep the response's head, which the end records."""
+        """Keep the response's head, which the end records; of one that goes on it is recorded before."""
         self._status, self._headers = status, headers
+        if self._later is not None:
+            later, self._later = self._later, None
+            later(self._goes_on)
 
     def chunk(self, data: bytes) -> None:
         """Record a piece of the response body as it arrived."""
+        if self._answered is not None:
+            self._answered.add(data)
+            return
         now = self._clock()
         self._ledger.append(
             LlmResponseChunk(
@@ -110,6 +163,9 @@ class Transcript:
     def end(self, error: str = "") -> None:
         """Record the end. `error` says why there is no, or no whole, answer."""
         self.ended = True
+        for body, from_agent in ((self._asked, True), (self._answered, False)):
+            if body is not None:
+                self._hashed(body, from_agent=from_agent)
         self._ledger.append(
             LlmResponseEnd(
                 status=self._status,
@@ -120,3 +176,19 @@ class Transcript:
                 raw_headers=self._headers,
             )
         )
+
+    def _hashed(self, body: _Hashed, *, from_agent: bool) -> None:
+        event = body.out(self.exchange, from_agent=from_agent)
+        if event is not None:
+            self._ledger.append(event)
+
+    def _goes_on(self) -> None:
+        if self.open:
+            self._ledger.append(
+                ResponseHead(
+                    exchange=self.exchange,
+                    status=self._status,
+                    headers=text_map(self._headers),
+                    raw_headers=self._headers,
+                )
+            )

@@ -27,6 +27,7 @@ from hark.errors import BundleError
 RUN_START: Final = 1
 RUN_END: Final = 16
 SEAL: Final = 32
+BODY_HASH: Final = 44
 
 KIND_NAMES: Final[Mapping[int, str]] = {
     1: "RunStart",
@@ -57,6 +58,8 @@ KIND_NAMES: Final[Mapping[int, str]] = {
     39: "ShimReport",
     40: "FileResult",
     41: "Boundary",
+    44: "BodyHash",
+    45: "ResponseHead",
 }
 
 

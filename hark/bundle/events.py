@@ -42,6 +42,7 @@ from hark.errors import RecordError
 
 __all__ = [
     "KINDS",
+    "BodyHash",
     "Boundary",
     "Checkpoint",
     "ClockRead",
@@ -61,6 +62,7 @@ __all__ = [
     "PolicyLoaded",
     "RandomRead",
     "RequestChunk",
+    "ResponseHead",
     "RunEnd",
     "RunStart",
     "Seal",
@@ -321,6 +323,27 @@ class Boundary(NamedTuple):
     """What could not be had on this host, in words."""
 
 
+class BodyHash(NamedTuple):
+    """Kind 44: a body that passed and is not stored (`body = "hash"` in the policy), at the body's end.
+
+    Length and BLAKE3 of the bytes that passed, all of them or, where it broke off, those that did.
+    """
+
+    exchange: int = 0
+    from_agent: bool = False
+    length: int = 0
+    hash: bytes = b""
+
+
+class ResponseHead(NamedTuple):
+    """Kind 45: the head of a response that goes on, passed to the agent. Its LlmResponseEnd repeats it."""
+
+    exchange: int = 0
+    status: int = 0
+    headers: Mapping[str, str] = NO_MAP
+    raw_headers: Pairs = ()
+
+
 class Unknown(NamedTuple):
     """An event of a kind that we do not know, kept as it is."""
 
@@ -333,6 +356,7 @@ type Event = (
     | ToolCallRequest | ToolCallResult | EgressAttempt | EgressDecision | SecretInjected | ClockRead
     | RandomRead | Checkpoint | RunEnd | DnsQuery | DnsDecision | Seal | WebSocketMessage | TunnelData
     | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult | Boundary
+    | BodyHash | ResponseHead
 )  # fmt: skip
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -368,6 +392,8 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(39, ShimReport, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH}),
     Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS}),
+    Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
+    Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
 )
 
 _BY_NUMBER: Final = {kind.number: kind for kind in KINDS}

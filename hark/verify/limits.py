@@ -33,11 +33,15 @@ CUT: Final = (
     "What came after the last whole event, if anything did: it is not in the file, and nobody signed what is."
 )
 REDACTED: Final = "What stood in the redacted events: it is committed to, but cannot be read."
+HASHED: Final = (
+    "What stood in the bodies that the policy keeps out of the record: their length and hash are in it, "
+    "no more."
+)
 UNCHECKED: Final = "Anything beyond the fault that is named: the rest of the file was not judged."
 
 
-def limits(result: Result, *, header_covered: bool, times_covered: bool) -> tuple[str, ...]:
-    """The limits of `result`."""
+def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed: bool) -> tuple[str, ...]:
+    """The limits of `result`; `hashed` says that there are bodies of which only the hash was recorded."""
     if result.verdict == BROKEN:
         return (UNCHECKED,)
     said = [
@@ -50,5 +54,6 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool) -> tupl
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
         (bool(result.redacted), REDACTED),
+        (hashed, HASHED),
     ]
     return tuple(words for holds, words in said if holds)

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from blake3 import blake3
 
 from hark.bundle.bounds import (
+    BODY_HASH,
     RUN_END_KIND,
     RUN_START,
     RUN_START_KIND,
@@ -118,7 +119,9 @@ def _result(
     )
     header_covered = bounds.start is not None and bool(bounds.start.header_hash)
     times_covered = bounds.seal is not None and bounds.seal.own_time == _last_time(facts)
-    return result._replace(limits=limits(result, header_covered=header_covered, times_covered=times_covered))
+    hashed = bool(facts.counts.get(BODY_HASH))
+    said = limits(result, header_covered=header_covered, times_covered=times_covered, hashed=hashed)
+    return result._replace(limits=said)
 
 
 def _sound(findings: Sequence[Finding]) -> bool:

@@ -124,10 +124,11 @@ def running(
     roots: bytes = b"",
     secrets: tuple[Secret, ...] = (),
     recorder: ListRecorder | None = None,
+    policy: Policy | None = None,
 ) -> Iterator[Rig]:
-    """Run a mediator that allows `allow`."""
+    """Run a mediator that allows `allow`, or under `policy`."""
     recorder = recorder or ListRecorder()
-    policy = Policy(source="test", allow_hosts=tuple(HostRule.parse(text) for text in allow))
+    policy = policy or Policy(source="test", allow_hosts=tuple(HostRule.parse(text) for text in allow))
     config = MediatorConfig(
         policy=policy, secrets=secrets, upstreams=upstreams or {}, upstream_roots=(roots,)
     )

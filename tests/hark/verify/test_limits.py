@@ -4,8 +4,8 @@ from hark.verify.result import BROKEN, REJECTED, TRUNCATED
 from tests.hark.verify.test_result import GOOD
 
 
-def of(result=GOOD, *, header=True, times=True):
-    return set(limits(result, header_covered=header, times_covered=times))
+def of(result=GOOD, *, header=True, times=True, hashed=False):
+    return set(limits(result, header_covered=header, times_covered=times, hashed=hashed))
 
 
 def test_each_limit_stands_only_where_it_holds():
@@ -15,6 +15,7 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(GOOD._replace(public_key=b"")) == always | {module.UNSIGNED}
     assert of(GOOD._replace(anchored=True)) - of() == {module.ANCHOR}
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
+    assert of(hashed=True) - of() == {module.HASHED}
     assert of(header=False) - of() == {module.NO_HEADER_HASH}
     assert of(times=False) - of() == {module.NO_SEAL}
     assert of(GOOD._replace(verdict=TRUNCATED, public_key=b"")) == always | {module.CUT}
@@ -27,5 +28,5 @@ def test_limits_are_whole_sentences():
         for name, value in vars(module).items()
         if name.isupper() and name not in {BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 10
+    assert len(sentences) == 11
     assert all(words.endswith(".") for words in sentences)
