@@ -1,24 +1,26 @@
 """Which files a command needs in order to start: its program, its interpreters and the prefixes they live in.
 
 Follows what the kernel and the interpreters themselves would follow (symbolic links, `#!` lines, a
-virtual environment's `pyvenv.cfg`, pyenv's shims) and reads nothing else. What a program loads later from
-somewhere else is not guessed; `-read` grants it.
+virtual environment's `pyvenv.cfg`) and the layouts of version managers (`hark.toolchains`), and reads
+nothing else. What a program loads later from somewhere else is not guessed; `-read` grants it.
 """
 
 import glob
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from hark.errors import HarkError
+from hark.toolchains import companions, user_site
 
 MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
 _SHEBANG_BYTES: Final = 256  # BINPRM_BUF_SIZE: the kernel reads no more of a `#!` line
 _VENV_CFG_BYTES: Final = 1 << 16
+_STANDARD_LIBRARY: Final = ("lib*/python3*/os.py",)
 _LANDMARKS: Final = (
-    *("pyvenv.cfg", "lib*/python3*/os.py", "lib/node_modules", "include/node/node.h", "lib/ruby/*"),
+    *("pyvenv.cfg", *_STANDARD_LIBRARY, "lib/node_modules", "include/node/node.h", "lib/ruby/*"),
     *(
         "lib/jvm.cfg",
         "lib/jrt-fs.jar",
@@ -50,11 +52,33 @@ class Command:
     """Files, and prefixes of interpreters, each absolute; system paths among them are harmless."""
 
 
-def find_command(name: str, workdir: str, path: str, home: str) -> Command:
-    """Resolve a command as a shell in `workdir` would. Raises CommandError: 127 not found, 126 unusable."""
+def find_command(name: str, workdir: str, path: str, home: str, environ: Mapping[str, str]) -> Command:
+    """Resolve a command as a shell in `workdir` would. Raises CommandError: 127 not found, 126 unusable.
+
+    `environ` is asked only where a tool was told to keep its installations (RUSTUP_HOME).
+    """
     executable = _which(name, workdir, path)
-    needs = dict.fromkeys(_needs(executable, path, home))
+    needs = dict.fromkeys(_needs(executable, path, home, environ))
     return Command(executable, tuple(needs))
+
+
+def installation(directory: str, home: str) -> tuple[str, ...]:
+    """Return what an environment in use (a venv, conda's, a JDK) needs: itself and, for a venv, its base.
+
+    Nothing for a directory that is no installation.
+    """
+    if not is_installation(directory, home):
+        return ()
+    needs = [os.path.realpath(directory)]
+    for link in _links(f"{directory}/bin/python"):
+        needs += _prefix(link, home)
+    return tuple(dict.fromkeys(needs))
+
+
+def whole(directory: str, home: str) -> str:
+    """Return what to show so that the programs in a directory of PATH start: its prefix, if that is one."""
+    prefix, _, last = directory.rpartition("/")
+    return prefix if last in ("bin", "shims") and is_installation(prefix, home) else directory
 
 
 def _which(name: str, workdir: str, path: str) -> str:
@@ -92,16 +116,20 @@ def _check(candidate: str, name: str) -> None:
         raise CommandError(f"{name}: permission denied; make it executable or name its interpreter", 126)
 
 
-def _needs(executable: str, path: str, home: str) -> Iterator[str]:
+def _needs(executable: str, path: str, home: str, environ: Mapping[str, str]) -> Iterator[str]:
     """Yield every path on the way from the command to the program that the kernel loads."""
-    program: str | None = executable
+    program = executable
     for _ in range(MAX_CHAIN):
-        if program is None:
-            return
         for link in _links(program):
             yield link
             yield from _prefix(link, home)
-        program = _interpreter(os.path.realpath(program), path)
+            yield from companions(link, path, home, environ)
+        interpreter = _interpreter(os.path.realpath(program), path)
+        if interpreter is None:
+            return
+        if os.path.basename(interpreter).startswith("python"):
+            yield from user_site(program)
+        program = interpreter
     raise CommandError(f"{executable}: more than {MAX_CHAIN} interpreters follow one another", 126)
 
 
@@ -121,18 +149,15 @@ def _prefix(program: str, home: str) -> Iterator[str]:
     """Yield the installation that a program in `PREFIX/bin` belongs to, if PREFIX looks like one."""
     directory, _, _ = program.rpartition("/")
     prefix, _, last = directory.rpartition("/")
-    if last == "shims" and glob.glob(f"{glob.escape(prefix)}/libexec/*env"):  # the shim asks pyenv
-        yield prefix
-        return
     if last not in ("bin", "Scripts", "sbin") or not is_installation(prefix, home):
         return
     yield prefix
     for base in _venv_home(prefix):
-        if is_installation(os.path.dirname(base), home):
+        if is_installation(os.path.dirname(base), home, _STANDARD_LIBRARY):
             yield os.path.dirname(base)
 
 
-def is_installation(prefix: str, home: str) -> bool:
+def is_installation(prefix: str, home: str, marks: tuple[str, ...] = _LANDMARKS) -> bool:
     """Tell whether a directory is an interpreter's own: a link or file that leads elsewhere grants nothing.
 
     The home directory, ~/.local and whatever lies above them hold more than a program, and never count.
@@ -140,7 +165,7 @@ def is_installation(prefix: str, home: str) -> bool:
     real, home = os.path.realpath(prefix or "/"), os.path.realpath(home)
     if real == "/" or f"{home}/".startswith(f"{real}/") or real == f"{home}/.local":
         return False
-    return any(glob.glob(f"{glob.escape(real)}/{mark}") for mark in _LANDMARKS)
+    return any(glob.glob(f"{glob.escape(real)}/{mark}") for mark in marks)
 
 
 def _venv_home(prefix: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hark import environment, project
-from hark.command import find_command, is_installation
+from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
 from hark.installation import shield
 from hark.policy.decide import Deny, decide_name
@@ -51,6 +51,8 @@ class Prepared:
     upstreams: Mapping[str, str]
     upstream_roots: tuple[bytes, ...]
     project: project.Project
+    unseen: tuple[str, ...] = ()
+    """What of the caller's PATH the agent does not see, as grants that would show its programs."""
 
 
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
@@ -62,8 +64,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     policy = read_policy(options.policy)
     workdir = os.path.realpath(options.workdir or os.getcwd())
     surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect)
-    command = find_command(options.argv[0], workdir, environ.get("PATH", environment.DEFAULT_PATH), home)
-    needs = (*command.needs, *_active(environ, home))
+    path = environ.get("PATH", environment.DEFAULT_PATH)
+    command = find_command(options.argv[0], workdir, path, home, environ)
+    needs = (*command.needs, *_active(environ, home, workdir))
     grants = _grants(options, policy, needs, workdir, home)
     secrets = resolve(policy.secrets, environ, home, placeholder_for)
     for secret in secrets:
@@ -91,7 +94,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         terminal=terminal,
     )
     upstreams = _upstreams(options.upstreams, policy)
-    return Prepared(plan, policy, secrets, upstreams, _roots(options.upstream_roots), surveyed)
+    unseen = tuple(whole(entry, home) for entry in environment.unseen(path, [g.path for g in grants]))
+    return Prepared(plan, policy, secrets, upstreams, _roots(options.upstream_roots), surveyed, unseen)
 
 
 def read_policy(path: str | None) -> Policy:
@@ -139,10 +143,11 @@ def _grants(
     return tuple(chosen.values())
 
 
-def _active(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
-    """Return the environment that the caller works in: a shell in the agent finds its programs too."""
-    venv = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX") or ""
-    return (os.path.realpath(venv),) if os.path.isabs(venv) and is_installation(venv, home) else ()
+def _active(environ: Mapping[str, str], home: str, workdir: str) -> tuple[str, ...]:
+    """Return the environments that the caller works in: a shell in the agent finds their programs too."""
+    named = [environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "GOROOT")]
+    places = [f"{workdir}/.venv", *filter(os.path.isabs, named)]
+    return tuple(path for place in places for path in installation(place, home))
 
 
 def _has_java(path: str) -> bool:

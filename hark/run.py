@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from mediator.serve import Mediator
 
 EXIT_RECORDER: Final = RecordError.exit_code
+EXIT_NOT_FOUND: Final = 127
+"""What a shell ends with when its last command was not found."""
 PREFETCH_AFTER_S: Final = 0.25
 """When the agent is still running by then, what its first connection needs is loaded ahead of it."""
 MAX_DENIALS_SHOWN: Final = 20  # targets printed at the end of a run; the record has them all
@@ -135,6 +137,8 @@ class _Run:
         try:
             code = self._finish(writer, broker, self._attend(mediator))
             self._summarise(mediator, before)
+            if code == EXIT_NOT_FOUND and self.prepared.unseen:
+                self.say(not_found(self.prepared.unseen))
         except HarkError:
             raise
         except Exception as error:
@@ -236,6 +240,12 @@ def _files(bundle: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, b
     if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
         files[JAVA_STORE] = trust.java_store(bundle)
     return files
+
+
+def not_found(unseen: tuple[str, ...]) -> str:
+    """Return the sentence for an agent that could not find a program, and whose PATH lost directories."""
+    grants = " ".join(f"-read {directory}" for directory in unseen)
+    return f"the agent does not see the programs in some directories of your PATH; to show them: {grants}"
 
 
 def summary_lines(summary: Summary, *, has_policy: bool) -> Iterator[str]:

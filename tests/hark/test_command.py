@@ -16,7 +16,7 @@ def script(path: Path, text: str) -> Path:
 
 
 def find(name: str, tmp_path: Path, path: str = "/usr/bin:/bin") -> Command:
-    return find_command(name, str(tmp_path), path, str(tmp_path / "home"))
+    return find_command(name, str(tmp_path), path, str(tmp_path / "home"), {})
 
 
 def test_a_program_of_the_system_is_found_on_path(tmp_path):

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from hark.errors import ConfinementError, PolicyError, RecordError
-from hark.run import MAX_DENIALS_SHOWN, _reason, _refusal, _signal_name, summary_lines
+from hark.run import MAX_DENIALS_SHOWN, _reason, _refusal, _signal_name, not_found, summary_lines
 from launcher.supervise import Ended, NotFoundError
 from mediator.ledger import Denied, Summary
 
@@ -69,3 +69,7 @@ def test_a_denial_that_no_policy_line_would_lift_says_why():
     assert list(summary_lines(Summary(denied=(one,)), has_policy=True)) == [
         "denied a.example:443 (https, 2 times): secrets.KEY is not bound to a.example:443"
     ]
+
+
+def test_a_program_that_was_not_found_is_answered_with_the_grants_that_would_show_it():
+    assert not_found(("/a/bin", "/b")).endswith("to show them: -read /a/bin -read /b")
