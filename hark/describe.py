@@ -154,6 +154,13 @@ def _side(from_agent: bool) -> str:  # noqa: FBT001 (a field of the format)
     return "agent >" if from_agent else "server >"
 
 
+def _tunnel(e: ev.TunnelData) -> str:
+    if e.host:
+        return f"raw TCP to {e.host}"
+    how = f", ended: {e.error}" if e.error else ", end" if e.end else ""
+    return f"{_side(e.from_agent)} {e.seq}{how}" + (f", {_body(e.data)}" if e.data else "")
+
+
 def _names(headers: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in headers.items())
 
@@ -194,7 +201,7 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     ),
     Seal: lambda e: f"over {_count(sum(e.counts.values()), 'event')}, outcome {e.outcome}",
     ev.WebSocketMessage: lambda e: f"{_side(e.from_agent)} {e.type} {e.seq}, {_body(e.data)}",
-    ev.TunnelData: lambda e: f"{_side(e.from_agent)} {e.seq}, {_body(e.data) if e.data else 'end'}",
+    ev.TunnelData: _tunnel,
     ev.RequestChunk: lambda e: f"chunk {e.seq}{', last' if e.last else ''}, {_body(e.data)}",
     ev.Trailers: lambda e: f"{_side(e.from_agent)} {_names(e.headers)}",
     ev.Input: _input,

@@ -1,7 +1,8 @@
-"""Takes allowed connections over once mitmproxy is loaded, which takes a third of a second and happens once.
+"""Takes allowed connections over: raw ones at once, the others once mitmproxy is loaded.
 
-Always: the loading runs beside the event loop, so that names are answered and denials made meanwhile; an
-allowed connection waits for it. If mitmproxy cannot be loaded the run is marked and the connection reset.
+Always: the loading takes a third of a second, happens once and runs beside the event loop, so that names are
+answered and denials made meanwhile; a connection that needs mitmproxy waits for it. If it cannot be loaded
+the run is marked and the connection reset.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mediator.ledger import Ledger
 from mediator.link import Link
 from mediator.sniff import Http, Tls
 from mediator.transport import Streams, reset
+from mediator.tunnel import Tunnel
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler
@@ -39,11 +41,12 @@ class Engine:
         self._broker = broker
         self._ledger = ledger
         self._ca = ca
-        self._loading: asyncio.Task[tuple[Dialler, AgentContexts]] | None = None
-        self._open: set[AgentConnection] = set()
+        self._loading: asyncio.Task[AgentContexts] | None = None
+        self._dialler: Dialler | None = None
+        self._open: set[AgentConnection | Tunnel] = set()
         self._room = Room()
 
-    def prefetch(self) -> asyncio.Task[tuple[Dialler, AgentContexts]]:
+    def prefetch(self) -> asyncio.Task[AgentContexts]:
         """Begin to load what an allowed connection needs. MUST be called in the event loop."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
@@ -57,7 +60,7 @@ class Engine:
         streams: Streams,
     ) -> None:
         """Carry one allowed connection until it ends."""
-        dialler, contexts = await asyncio.shield(self.prefetch())
+        contexts = await asyncio.shield(self.prefetch())
         from mediator.handler import AgentConnection
 
         link = Link(
@@ -72,7 +75,7 @@ class Engine:
             room=self._room,
         )
         connection = AgentConnection(
-            streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=dialler
+            streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=self.dialler()
         )
         self._open.add(connection)
         try:
@@ -81,6 +84,29 @@ class Engine:
             self._open.discard(connection)
             connection.end("the connection ended")
             reset(streams.writer.transport)
+
+    async def carry_raw(self, target: Destination, streams: Streams) -> None:
+        """Carry one connection whose rule allows raw TCP, until it ends."""
+        tunnel = Tunnel(target, streams, self._ledger, self._broker)
+
+        async def dial() -> Streams:
+            return Streams(*await self.dialler().dial(target, tls=False, h2=False))
+
+        self._open.add(tunnel)
+        try:
+            await tunnel.run(dial)
+        finally:
+            self._open.discard(tunnel)
+
+    def dialler(self) -> Dialler:
+        """Return what dials for this run."""
+        if self._dialler is None:
+            from mediator.dial import Dialler, UpstreamTrust
+            from mediator.upstream import read_redirects
+
+            trust = UpstreamTrust(self._config.host_roots, *self._config.upstream_roots)
+            self._dialler = Dialler(read_redirects(self._config.upstreams), trust)
+        return self._dialler
 
     async def stop(self) -> None:
         """Give what is under way a moment, then record its end and close it."""
@@ -91,17 +117,15 @@ class Engine:
             await asyncio.sleep(0.01)
         for connection in list(self._open):
             connection.end(ENDED)
-        if self._loading is not None and self._loading.exception() is None:
-            self._loading.result()[0].abort_all()
+        if self._dialler is not None:
+            self._dialler.abort_all()
 
     def _busy(self) -> bool:
         return any(connection.busy for connection in self._open)
 
-    def _load(self) -> tuple[Dialler, AgentContexts]:
+    def _load(self) -> AgentContexts:
+        import mediator.dial
         import mediator.handler  # noqa: F401  # its imports are what takes time
-        from mediator.dial import Dialler, UpstreamTrust
         from mediator.tls import AgentContexts
-        from mediator.upstream import read_redirects
 
-        trust = UpstreamTrust(self._config.host_roots, *self._config.upstream_roots)
-        return Dialler(read_redirects(self._config.upstreams), trust), AgentContexts(self._ca)
+        return AgentContexts(self._ca)

@@ -13,7 +13,7 @@ from typing import Final
 
 from hark.errors import HarkError
 from hark.policy.decide import Allow, Deny, Verdict
-from hark.policy.model import Policy
+from hark.policy.model import Policy, Speaks
 from mediator import pages, refused
 from mediator.addresses import AddressPool
 from mediator.authority import Destination, destination, judge_dial, judge_sni
@@ -28,10 +28,10 @@ from mediator.transport import Streams, reset
 DNS_PORT: Final = 53
 PEEK_S: Final = 0.25
 """What a connection that is refused anyway gets to show its protocol in, for the record and the answer."""
-FIRST_BYTES_S: Final = 5.0  # on another allowed port: a server-first client would wait for ever
-IDLE_S: Final = 600.0  # on the ports of HTTP, where clients open connections before they need them
-HTTP_PORTS: Final = frozenset((80, 443, 8080, 8443))
-SERVER_FIRST_PORTS: Final = frozenset((21, 22, 23, 25, 110, 143, 220, 465, 587, 993, 995, 3306, 5900, 6667))
+IDLE_S: Final = 600.0  # where the policy allows the web: clients open connections before they need them
+SERVER_FIRST_PORTS: Final = frozenset(
+    (21, 22, 23, 25, 110, 143, 220, 587, 2222, 2525, 3306, 3307, 5900, 5901, 6667)
+)
 """Where the client waits for a greeting that would never come."""
 ACCESS_DENIED: Final = b"\x15\x03\x03\x00\x02\x02\x31"
 """TLS record: alert, fatal, access_denied (49). curl and OpenSSL say so in words."""
@@ -43,10 +43,13 @@ _STEP: Final = 1 << 16
 type Carry = Callable[[Destination, Tls | Http, bytes, Streams], Awaitable[None]]
 """MUST take an allowed connection over until it ends; what it raises ends it and marks the run."""
 
+type CarryRaw = Callable[[Destination, Streams], Awaitable[None]]
+"""As `Carry`, for a connection whose rule allows raw TCP: nothing of it has been read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Judges connections. `carry` takes the allowed ones."""
+    """Judges connections. `carry` takes the allowed ones, `carry_raw` those whose rule allows raw TCP."""
 
     policy: Policy
     pool: AddressPool
@@ -54,6 +57,7 @@ class Gate:
     origin: Origin
     resolver: Resolver
     carry: Carry
+    carry_raw: CarryRaw
     tasks: set[asyncio.Task[None]]
     """The connections that are open: `MAX_CONNECTIONS` at most."""
 
@@ -93,6 +97,10 @@ class Gate:
             if not await self.resolver.serve_stream(reader, writer):
                 self._refuse_raw(target, verdict, "tcp", "it did not ask for a name", writer)
             return
+        if isinstance(verdict, Allow) and verdict.by is not None and verdict.by.speaks is Speaks.TCP:
+            self._record(target, "tcp", verdict)
+            await self.carry_raw(target, streams)
+            return
         first, spoken = await _first_bytes(reader, _patience(target, verdict))
         await self._decide(target, verdict, spoken, first, streams)
 
@@ -131,7 +139,10 @@ class Gate:
     def _refuse_raw(
         self, target: Destination, dialled: Verdict, protocol: str, why: str, writer: asyncio.StreamWriter
     ) -> None:
-        denied = dialled if isinstance(dialled, Deny) else Deny(f"raw TCP is not passed, and {why}", "")
+        denied = dialled
+        if isinstance(dialled, Allow):
+            wanted = f'[[allow]] host = "{target.host}", ports = [{target.port}], speaks = "tcp"'
+            denied = Deny(f"the rule allows the web alone, and {why}; raw TCP needs {wanted}", "")
         self._record(target, protocol, denied)
         _abort(writer)
 
@@ -140,9 +151,9 @@ class Gate:
 
 
 def _patience(target: Destination, verdict: Verdict) -> float:
-    if isinstance(verdict, Deny) or target.port in SERVER_FIRST_PORTS:
-        return PEEK_S
-    return IDLE_S if target.port in HTTP_PORTS else FIRST_BYTES_S
+    if target.port in SERVER_FIRST_PORTS:
+        return 0 if isinstance(verdict, Deny) else PEEK_S
+    return PEEK_S if isinstance(verdict, Deny) else IDLE_S
 
 
 async def _first_bytes(reader: asyncio.StreamReader, patience: float) -> tuple[bytes, Sniffed]:

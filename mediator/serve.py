@@ -32,6 +32,7 @@ from mediator.watcher import Watcher
 READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
 DRAIN_S: Final = 1.0  # ceiling for reading what was sent before the end; an agent that is gone sends no more
 JOIN_S: Final = 60.0  # a denial waits for the disk, and a busy one takes its time
+ACCEPTING_STEPS: Final = 8  # of the event loop: an accepted connection gets its task some four steps later
 CLOSING_STEPS: Final = 3  # of the event loop: a transport gives its socket up a step or two after its abort
 _SILENCED: Final = ("mitmproxy", "asyncio", "hpack", "h2", "wsproto")
 
@@ -118,7 +119,10 @@ class Mediator:
         pool = AddressPool(rule.host for rule in self._policy.allow_hosts)
         resolver = Resolver(self._policy, pool, self._ledger)
         tasks: set[asyncio.Task[None]] = set()
-        gate = Gate(self._policy, pool, self._ledger, self._origin, resolver, self._engine.carry, tasks)
+        carry, carry_raw = self._engine.carry, self._engine.carry_raw
+        gate = Gate(
+            self._policy, pool, self._ledger, self._origin, resolver, carry, carry_raw=carry_raw, tasks=tasks
+        )
         watcher = Watcher(self._sockets.packets, self._ledger)
         endpoints = []
         for udp in (self._sockets.udp4, self._sockets.udp6):
@@ -152,7 +156,8 @@ class Mediator:
         deadline = time.monotonic() + DRAIN_S
         while unread.poll(0) and time.monotonic() < deadline:  # noqa: ASYNC110  # the loop itself reads them
             await asyncio.sleep(0.001)
-        await asyncio.sleep(0)
+        for _ in range(ACCEPTING_STEPS):
+            await asyncio.sleep(0)
 
     def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """A lost connection is nothing new; any other exception that nobody caught is a bug: the run ends."""

@@ -84,7 +84,8 @@ __all__ = [
 
 
 REFUSED: Final = "refused: "
-"""How LlmResponseEnd's error begins where hark answered in the server's place: the request was not sent."""
+"""How an error begins where hark refused: LlmResponseEnd's, where it answered in the server's place, and
+TunnelData's, where it ended the connection."""
 
 
 class PolicyLoaded(NamedTuple):
@@ -246,12 +247,18 @@ class WebSocketMessage(NamedTuple):
 
 
 class TunnelData(NamedTuple):
-    """Bytes of an allowed raw TCP connection, as they passed. Empty data is the end of that direction."""
+    """Bytes of an allowed raw TCP connection, as they passed. `seq` counts from 0 in each direction."""
 
     exchange: int = 0
     seq: int = 0
     from_agent: bool = False
     data: bytes = b""
+    end: bool = False
+    """The last event of its direction."""
+    error: str = ""
+    """Why the direction ended, unless it was a half-close. After `refused: `, `data` was not passed on."""
+    host: str = ""
+    """`host:port`, in the tunnel's first event alone: the agent's, without data."""
 
 
 class RequestChunk(NamedTuple):
@@ -384,7 +391,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(18, DnsDecision, {1: TEXT, 2: BOOL, 3: TEXT, 4: TEXT, 5: TEXT}),
     SEAL_KIND,
     Kind(33, WebSocketMessage, {1: UINT, 2: UINT, 3: BOOL, 4: TEXT, 5: BYTES}),
-    Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES}),
+    Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES, 5: BOOL, 6: TEXT, 7: TEXT}),
     Kind(35, RequestChunk, {1: UINT, 2: UINT, 3: BYTES, 4: HASH, 5: UINT, 6: BOOL}),
     Kind(36, Trailers, {1: UINT, 2: BOOL, 3: TEXT_MAP, 32: PAIRS}),
     Kind(37, Input, {1: TEXT, 2: BYTES, 3: BOOL}),

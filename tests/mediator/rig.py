@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from dnslib import QTYPE, DNSRecord
 
-from hark.policy.model import HostRule, Policy, Secret
+from hark.policy.model import HostRule, Policy, Rule, Secret
 from launcher.plan import Sockets
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
@@ -125,10 +125,12 @@ def running(
     secrets: tuple[Secret, ...] = (),
     recorder: ListRecorder | None = None,
     policy: Policy | None = None,
+    rules: tuple[Rule, ...] = (),
 ) -> Iterator[Rig]:
-    """Run a mediator that allows `allow`, or under `policy`."""
+    """Run a mediator that allows `allow` and what `rules` say, or under `policy`."""
     recorder = recorder or ListRecorder()
-    policy = policy or Policy(source="test", allow_hosts=tuple(HostRule.parse(text) for text in allow))
+    hosts = tuple(HostRule.parse(text) for text in allow)
+    policy = policy or Policy(source="test", allow_hosts=hosts, allow=rules)
     config = MediatorConfig(
         policy=policy, secrets=secrets, upstreams=upstreams or {}, upstream_roots=(roots,)
     )

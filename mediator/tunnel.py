@@ -1,0 +1,218 @@
+"""An allowed raw TCP connection: bytes both ways, recorded before they are passed on. Nothing is waited for.
+
+Always: a half-close is passed as a half-close and a reset as a reset; a stream with a placeholder or a real
+value in it ends both ways before the byte that completes it is passed, with the reason on the record; what is
+held in memory is one piece a direction and what the streams' own limit lets wait.
+
+Not done here: understanding what passes. TLS goes through as it is, so what it hides is recorded hidden and
+is not searched; a reset that comes after the same side's half-close is noticed at the next byte toward it.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from hark.bundle.events import REFUSED, TunnelData
+from hark.errors import UpstreamError
+from mediator.authority import Destination
+from mediator.credentials import Broker
+from mediator.echo import EchoScan
+from mediator.ledger import Ledger
+from mediator.scan import FoundError
+from mediator.squeeze import Squeeze
+from mediator.transport import Streams, reset
+
+PIECE: Final = 1 << 16  # one event; a larger one would hold up what comes behind it
+
+type Dial = Callable[[], Awaitable[Streams]]
+"""MUST connect to the tunnel's target, and raise UpstreamError where that fails."""
+
+
+class _BrokenError(Exception):
+    """One side is gone without a regular end; the text says which, and how."""
+
+
+class _Outgoing:
+    """Looks for placeholders in what the agent sends: as it is, and without what wraps it."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._plain = broker.outgoing()
+        self._wrapped = broker.outgoing()
+        self._squeeze = Squeeze()
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take a piece and return what may pass. Raises FoundError."""
+        self._wrapped.feed(self._squeeze.feed(piece))
+        return self._plain.feed(piece)
+
+    def finish(self) -> bytes:
+        """Return what was held back."""
+        return self._plain.finish()
+
+
+class _Incoming:
+    """Looks for real values in what the server sends."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._echo = EchoScan(broker)
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take a piece and return what may pass. Raises FoundError."""
+        return self._echo.body(piece)
+
+    def finish(self) -> bytes:
+        """Return what was held back."""
+        return self._echo.finish()
+
+
+@dataclass(slots=True)
+class _Way:
+    """One direction."""
+
+    from_agent: bool
+    scan: _Outgoing | _Incoming
+    seq: int = 0
+    ended: bool = False
+
+    @property
+    def sender(self) -> str:
+        return "the agent" if self.from_agent else "the server"
+
+    @property
+    def receiver(self) -> str:
+        return "the server" if self.from_agent else "the agent"
+
+
+class Tunnel:
+    """One connection. `run` carries it; `end` may be called meanwhile, from the same event loop."""
+
+    def __init__(self, target: Destination, agent: Streams, ledger: Ledger, broker: Broker) -> None:
+        self.target = target
+        self._agent = agent
+        self._server: Streams | None = None
+        self._ledger = ledger
+        self._exchange = ledger.next_exchange()
+        self._up = _Way(True, _Outgoing(broker))  # noqa: FBT003  # which way is what a way is
+        self._down = _Way(False, _Incoming(broker))  # noqa: FBT003
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether the agent may still have sent something that is not recorded."""
+        return not self._up.ended
+
+    async def run(self, dial: Dial) -> None:
+        """Connect and pass bytes until both directions have ended. Raises RecordError, with all reset."""
+        self._task = asyncio.current_task()
+        host = str(self.target)
+        self._ledger.append(TunnelData(exchange=self._exchange, from_agent=True, host=host))
+        self._up.seq = 1
+        try:
+            self._server = await dial()
+            await self._both(self._server)
+        except UpstreamError as error:
+            self._ledger.warn(f"no connection to {self.target}: {error}")
+            self._cut(f"no connection: {error}")
+        except _BrokenError as error:
+            self._cut(str(error))
+        except asyncio.CancelledError:
+            self._cut("the run ended")
+            raise
+        finally:
+            self._reset()
+
+    def end(self, reason: str) -> None:
+        """Record why the connection ends and reset both sides. Raises RecordError."""
+        self._cut(reason)
+        self._reset()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _both(self, server: Streams) -> None:
+        for streams in (self._agent, server):
+            streams.writer.transport.set_write_buffer_limits(high=0)  # passed on means: in the kernel
+        ways = (
+            asyncio.create_task(self._pump(self._up, self._agent.reader, server.writer)),
+            asyncio.create_task(self._pump(self._down, server.reader, self._agent.writer)),
+        )
+        try:
+            await asyncio.gather(*ways)
+        finally:
+            for way in ways:
+                way.cancel()
+        await _closed(server.writer)
+        await _closed(self._agent.writer)
+
+    async def _pump(self, way: _Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while piece := await _read(way, source):
+            try:
+                passed = way.scan.feed(piece)
+            except FoundError as found:
+                self._refuse(way, found, piece)
+                raise _BrokenError("the other direction was refused") from None
+            await self._pass(way, passed, sink)
+        await self._pass(way, way.scan.finish(), sink)
+        self._record(way, end=True)
+        with contextlib.suppress(OSError):
+            sink.write_eof()
+
+    async def _pass(self, way: _Way, data: bytes, sink: asyncio.StreamWriter) -> None:
+        if not data:
+            return
+        self._record(way, data)
+        try:
+            sink.write(data)
+            await sink.drain()
+        except OSError as error:
+            raise _BrokenError(f"{way.receiver} {_how(error)}") from None
+
+    def _refuse(self, way: _Way, found: FoundError, piece: bytes) -> None:
+        """Record the reason, on the disk before anybody is told; a real value itself is never recorded."""
+        if way.from_agent:
+            why = f"the placeholder of secrets.{found.name} stands in it, and raw TCP has no place for it"
+        else:
+            why = f"the server sent the value of secrets.{found.name}, which the agent must not see"
+        shown = piece if way.from_agent else b""
+        self._record(way, shown, end=True, error=f"{REFUSED}{why}")
+        self._ledger.warn(f"the connection to {self.target} was ended: {why}")
+
+    def _record(self, way: _Way, data: bytes = b"", *, end: bool = False, error: str = "") -> None:
+        event = TunnelData(self._exchange, way.seq, way.from_agent, data, end, error)
+        self._ledger.append(event, durable=bool(error))
+        way.seq += 1
+        way.ended = end
+
+    def _cut(self, reason: str) -> None:
+        """Record the end of what has not ended."""
+        for way in (self._up, self._down):
+            if not way.ended and self._ledger.fatal is None:
+                self._record(way, end=True, error=reason)
+
+    def _reset(self) -> None:
+        """Reset what is still open: after a regular end nothing is."""
+        for streams in (self._agent, self._server):
+            if streams is not None:
+                reset(streams.writer.transport)
+
+
+async def _read(way: _Way, source: asyncio.StreamReader) -> bytes:
+    try:
+        return await source.read(PIECE)
+    except OSError as error:
+        raise _BrokenError(f"{way.sender} {_how(error)}") from None
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    """Close after what was written last has left."""
+    with contextlib.suppress(OSError):
+        writer.close()
+        await writer.wait_closed()
+
+
+def _how(error: OSError) -> str:
+    if isinstance(error, (ConnectionResetError, BrokenPipeError)):
+        return "reset the connection"
+    return f"was lost: {os.strerror(error.errno).lower()}" if error.errno else "was lost"
