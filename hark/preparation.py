@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hark import environment, project
+from hark import environment, nesting, project
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
 from hark.installation import shield
@@ -92,7 +92,10 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
         terminal=terminal,
+        nested=policy.nested_sandboxes,
     )
+    if plan.nested:
+        nesting.check(plan, surveyed.watched)
     upstreams = _upstreams(options.upstreams, policy)
     unseen = tuple(whole(entry, home) for entry in environment.unseen(path, [g.path for g in grants]))
     return Prepared(plan, policy, secrets, upstreams, _roots(options.upstream_roots), surveyed, unseen)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from hark import project
+from hark import nesting, project
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, RecordError
 from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
@@ -135,8 +135,11 @@ class _Run:
             self._seal(writer, broker, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
             raise refusal from error
         try:
-            code = self._finish(writer, broker, self._attend(mediator))
+            ended = self._attend(mediator)
+            code = self._finish(writer, broker, ended)
             self._summarise(mediator, before)
+            if ended.refused:
+                self.say(nesting.refused(ended.refused))
             if code == EXIT_NOT_FOUND and self.prepared.unseen:
                 self.say(not_found(self.prepared.unseen))
         except HarkError:

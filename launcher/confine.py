@@ -8,8 +8,8 @@
     6  seccomp, last: it forbids some of what came before
     7  exec
 
-No step is optional and none is skipped: one that fails is reported through the status pipe and the process
-ends. The pipe closes by itself when exec succeeds.
+No step is optional and none is skipped: one that fails is reported through the status pair and the process
+ends. It closes by itself when exec succeeds.
 """
 
 import errno
@@ -19,7 +19,7 @@ import signal
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from launcher import kernel, landlock, seccomp, wire
+from launcher import kernel, landlock, refusals, seccomp, wire
 from launcher.caller import Inherited
 from launcher.plan import Plan
 from launcher.view import View
@@ -40,7 +40,7 @@ class Agent:
     filter: seccomp.Block
     terminal: int | None
     status: int
-    """Write end of the status pipe, close-on-exec."""
+    """The end of the status pair that is written to, close-on-exec."""
 
 
 def become(agent: Agent) -> NoReturn:
@@ -55,9 +55,11 @@ def become(agent: Agent) -> NoReturn:
         kernel.drop_capabilities()
         kernel.no_new_privileges()
         step = "apply Landlock"
-        landlock.restrict(agent.view, list(agent.shown))
+        landlock.restrict(agent.view, list(agent.shown), nested=agent.plan.nested)
         step = "install the system call filter"
-        seccomp.install(agent.filter)
+        listener = seccomp.install(agent.filter, listen=not agent.plan.nested)
+        if listener is not None:
+            refusals.hand_over(agent.status, listener)
     except BaseException as error:  # noqa: BLE001  (whatever it is: this process must not go on)
         _report(agent.status, wire.CONFINEMENT, f"cannot {step}: {error}")
     _execute(agent)

@@ -81,7 +81,7 @@ def _seccomp() -> str:
 
     program = seccomp.program(seccomp.architecture())
     kernel.no_new_privileges()
-    seccomp.install(program)
+    seccomp.install(program, listen=True)
     return "system call filters can be installed"
 
 

@@ -23,10 +23,10 @@ from launcher.caller import Inherited
 from launcher.confine import Agent, become
 from launcher.identity import Identity
 from launcher.plan import HOSTNAME, Plan
+from launcher.refusals import Refusals, read_status
 from launcher.trees import Tree
 from launcher.view import View
 
-_STATUS_BYTES: Final = 1 << 16
 _TIOCSPTLCK: Final = 0x40045431  # unlocks the other end of a new pseudo-terminal
 
 
@@ -98,11 +98,11 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     # Not before: the proc files that mounting and the terminal need would belong to nobody.
     kernel.set_dumpable(dumpable=False)
     wake = _wake_on_children()
-    agent = _spawn(inside, tuple(files), terminal)
-    if agent is None:
+    spawned = _spawn(inside, tuple(files), terminal)
+    if spawned is None:
         return
     try:
-        _watch(inside, agent, wake)
+        _watch(inside, *spawned, wake)
     except Exception as error:  # noqa: BLE001  (the agent ends with this process, and the record says why)
         fail(inside.channel, f"the process that watches the agent failed: {type(error).__name__}: {error}")
 
@@ -125,48 +125,63 @@ def _wake_on_children() -> int:
     return read
 
 
-def _spawn(inside: Inside, shown: tuple[str, ...], terminal: int | None) -> int | None:
+def _spawn(
+    inside: Inside, shown: tuple[str, ...], terminal: int | None
+) -> tuple[int, Refusals | None] | None:
     """Start the agent; None, and the supervisor told why, if it could not be executed."""
-    read, write = os.pipe2(os.O_CLOEXEC)
+    read, write = socket.socketpair()
     agent = Agent(
         plan=inside.plan,
         view=inside.view,
         shown=shown,
         inherited=inside.inherited,
-        filter=seccomp.program(seccomp.architecture()),
+        filter=seccomp.program(seccomp.architecture(), nested=inside.plan.nested),
         terminal=terminal,
-        status=write,
+        status=write.fileno(),
     )
     child = os.fork()
     if child == 0:
         # It needs no PR_SET_PDEATHSIG: the kernel ends it with process 1, and it would outlive exec.
         signal.set_wakeup_fd(-1)
         become(agent)
-    os.close(write)
-    with open(read, "rb") as file:
-        report = file.read(_STATUS_BYTES)
+    write.close()
+    with read:
+        report, listener = read_status(read)
     if report:
         kind, _, text = report.decode(errors="surrogateescape").partition("\0")
         wire.send(inside.channel, "failed", kind, text)
         return None
     wire.send(inside.channel, "started")
-    return child
+    return child, None if listener is None else Refusals(listener)
 
 
-def _watch(inside: Inside, agent: int, wake: int) -> None:
+def _watch(inside: Inside, agent: int, refusals: Refusals | None, wake: int) -> None:
     poll = select.poll()
+    if refusals is not None:
+        poll.register(refusals, select.POLLIN)
     for source in (inside.channel.fileno(), inside.life, wake):
         poll.register(source, select.POLLIN)
     while True:
         ready = dict(poll.poll())
         if inside.life in ready:
             return
+        if refusals is not None and refusals.fileno() in ready:
+            _tell_of_refusal(inside.channel, poll, refusals, ready[refusals.fileno()])
         if wake in ready:
             os.read(wake, 4096)
             if _reap(inside.channel, agent):
                 return
         if inside.channel.fileno() in ready and not _obey(wire.receive(inside.channel), agent):
             return
+
+
+def _tell_of_refusal(channel: socket.socket, poll: select.poll, refusals: Refusals, event: int) -> None:
+    if not event & select.POLLIN:
+        poll.unregister(refusals)  # nobody is left under the filter
+        return
+    name = refusals.answer()
+    if name is not None:
+        wire.send(channel, "refused", name)
 
 
 def _reap(channel: socket.socket, agent: int) -> bool:

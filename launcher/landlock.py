@@ -78,9 +78,20 @@ def _standard_streams() -> dict[int, FSAccess]:
     return rights
 
 
-def restrict(view: View, shown: list[str]) -> None:
-    """Confine the calling process for good; `shown` are single files that the launcher wrote for it."""
+def restrict(view: View, shown: list[str], *, nested: bool = False) -> None:
+    """Confine the calling process for good; `shown` are single files that the launcher wrote for it.
+
+    Under file rules the kernel refuses every mount, in namespaces of the agent's own too: `nested` leaves
+    the files to the mounts alone.
+    """
     supports_scopes = abi() >= SCOPES_ABI
+    if not nested:
+        _restrict_files(view, shown)
+    if supports_scopes:
+        _restrict_scopes(FSAccess(0) if nested else FSAccess.REFER)
+
+
+def _restrict_files(view: View, shown: list[str]) -> None:
     ruleset = Ruleset()
     files = FSAccess.all_file()
     for path, rights in _rules(view, shown).items():
@@ -89,18 +100,17 @@ def restrict(view: View, shown: list[str]) -> None:
     for descriptor, rights in _standard_streams().items():
         ruleset.allow(f"/proc/self/fd/{descriptor}", rules=rights)
     ruleset.apply()
-    if supports_scopes:
-        _restrict_scopes()
 
 
-def _restrict_scopes() -> None:
-    # A ruleset that does not mention moves between folders forbids them, so this one allows them
-    # everywhere and leaves the decision to the file rules.
-    attributes = struct.pack("QQQ", FSAccess.REFER, 0, _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS)
+def _restrict_scopes(moves: FSAccess) -> None:
+    # A ruleset that does not mention moves between folders forbids them where there are file rules, so
+    # this one then allows them everywhere and leaves the decision to those.
+    attributes = struct.pack("QQQ", moves, 0, _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS)
     ruleset = kernel.syscall(_CREATE_RULESET, "landlock_create_ruleset", attributes, len(attributes), 0)
-    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
-    rule = struct.pack("=Qi", FSAccess.REFER, root)
-    kernel.syscall(_ADD_RULE, "landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
+    if moves:
+        root = os.open("/", os.O_PATH | os.O_CLOEXEC)
+        rule = struct.pack("=Qi", moves, root)
+        kernel.syscall(_ADD_RULE, "landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
+        os.close(root)
     kernel.syscall(_RESTRICT_SELF, "landlock_restrict_self", ruleset, 0)
-    os.close(root)
     os.close(ruleset)

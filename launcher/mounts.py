@@ -71,7 +71,8 @@ def build(
             _write("." + name, content)
     _pivot()
     _make_empties()
-    _guard_proc()
+    if not plan.nested:
+        _guard_proc()
     return _cover(view)
 
 

@@ -59,6 +59,8 @@ class Plan:
     """HOME inside: an empty private directory unless it is granted."""
     terminal: bool = False
     """Give the agent a private pseudo-terminal, relayed to the caller's."""
+    nested: bool = False
+    """Let the agent make user namespaces of its own, and mounts in them: see `launcher.nesting`."""
 
 
 @dataclass(frozen=True, slots=True)

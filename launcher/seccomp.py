@@ -16,7 +16,7 @@ from typing import Final
 
 from hark.errors import ConfinementError
 from launcher import kernel
-from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NEWEST_KNOWN, X86_64, Numbers
+from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NESTED, NEWEST_KNOWN, X86_64, Numbers
 
 type Instruction = tuple[int, int, int, int]
 type Block = list[Instruction]
@@ -38,8 +38,12 @@ _ARGUMENTS_OFFSET: Final = 16  # low words: both architectures are little-endian
 _ALLOW: Final = 0x7FFF0000
 _KILL_PROCESS: Final = 0x80000000
 _ERRNO: Final = 0x00050000
+_NOTIFY: Final = 0x7FC00000
 
-_NAMESPACE_FLAGS: Final = 0x7E020000  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}; NEWTIME needs clone3
+_NEW_USER: Final = 0x10000000
+_NEW_CGROUP: Final = 0x02000000
+_NEW_TIME: Final = 0x80  # unshare alone takes it: in clone's flags these bits are a signal
+_NAMESPACE_FLAGS: Final = 0x7E020000  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}
 _SET_ID_BITS: Final = 0o6000
 _CREATING: Final = os.O_CREAT | 0o20000000  # __O_TMPFILE without O_DIRECTORY
 _TYPING_IOCTLS: Final = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
@@ -54,8 +58,9 @@ _INET_PROTOCOLS: Final = (
 )  # any, TCP, UDP, ICMP, ICMPv6 (ping), MPTCP (Go listens with it)
 _PERSONALITIES: Final = (0, 0x0008, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)  # Linux, setarch -R, and asking
 
-_PR_SET_SECCOMP: Final = 22
-_SECCOMP_MODE_FILTER: Final = 2
+_SECCOMP: Final = {X86_64: 317, ARM64: 277}
+_SET_MODE_FILTER: Final = 1
+_NEW_LISTENER: Final = 8
 
 
 def _give(verdict: int) -> Block:
@@ -115,12 +120,28 @@ def _socketpair() -> Block:
     return [_argument(0), *_case(socket.AF_UNIX, _give(_ALLOW)), *_refuse(errno.EAFNOSUPPORT)]
 
 
-def _judgements() -> dict[str, Block]:
+def _namespaces(more: int = 0, *, nested: bool) -> Block:
+    """Namespace flags in the first argument. Not nested, an attempt to make a user namespace is notified.
+
+    A cgroup namespace is never made: its owner may mount the cgroup tree, in which the supervisor stands too.
+    """
+    if nested:
+        return _without_bits(0, _NEW_CGROUP | more)
+    return [
+        _argument(0),
+        (_JUMP_BITS, 0, 1, _NEW_USER),
+        *_give(_NOTIFY),
+        *_without_bits(0, _NAMESPACE_FLAGS | more),
+    ]
+
+
+def _judgements(*, nested: bool) -> dict[str, Block]:
     return {
         "openat": _open(2),
         "open": _open(1),
         "ioctl": [_argument(1), *_one_of(_TYPING_IOCTLS, _refuse()), *_give(_ALLOW)],
-        "clone": _without_bits(0, _NAMESPACE_FLAGS),
+        "clone": _namespaces(nested=nested),
+        "unshare": _namespaces(_NEW_TIME, nested=nested),
         "socket": _socket(),
         "socketpair": _socketpair(),
         "personality": [_argument(0), *_one_of(_PERSONALITIES, _give(_ALLOW)), *_refuse()],
@@ -152,20 +173,21 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def program(architecture: int) -> Block:
+def program(architecture: int, *, nested: bool = False) -> Block:
     """The filter for one architecture. Judged calls come first: the kernel caches the others' verdicts."""
     missing = _refuse(errno.ENOSYS)
     block: Block = [(_LOAD, 0, 0, _ARCH_OFFSET)]
     block += [(_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[architecture]), *_give(_KILL_PROCESS)]
     # x32 calls have bit 30 set, so they are above the newest too.
     block += [(_LOAD, 0, 0, _NUMBER_OFFSET), (_JUMP_GREATER, 0, 1, NEWEST_KNOWN), *missing]
-    for name, judgement in _judgements().items():
+    for name, judgement in _judgements(nested=nested).items():
         number = JUDGED[name][architecture]
         if number is not None:
             block += _case(number, judgement)
     for number in _numbers(MISSING, architecture):
         block += _case(number, missing)
-    for first, last in _ranges(_numbers(ALLOWED, architecture)):
+    allowed = ALLOWED | NESTED if nested else ALLOWED
+    for first, last in _ranges(_numbers(allowed, architecture)):
         block += [(_JUMP_GREATER_EQUAL, 0, 2, first), (_JUMP_GREATER, 1, 0, last), *_give(_ALLOW)]
     return [*block, *_refuse()]
 
@@ -178,9 +200,15 @@ def architecture() -> int:
     return _MACHINES[machine]
 
 
-def install(block: Block) -> None:
-    """Put the calling process, and all it starts, under `block`. NO_NEW_PRIVS must be set."""
+def install(block: Block, *, listen: bool = False) -> int | None:
+    """Put the calling process, and all it starts, under `block`. NO_NEW_PRIVS must be set.
+
+    `listen` returns a descriptor that is told of notified calls; without one they do not exist (ENOSYS).
+    """
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in block)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(block), ctypes.addressof(buffer))
-    kernel.prctl("PR_SET_SECCOMP", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.create_string_buffer(header))
+    number = _SECCOMP[architecture()]
+    flags = _NEW_LISTENER if listen else 0
+    result = kernel.syscall(number, "seccomp", _SET_MODE_FILTER, flags, header)
+    return result if listen else None

@@ -61,6 +61,8 @@ class Ended:
     What the agent's own terminal makes of Ctrl-C is the agent's own affair and not in here."""
     killed: str | None = None
     """Why the boundary was ended by us or by an accident; the agent's own end otherwise."""
+    refused: tuple[str, ...] = ()
+    """Programs, by the names they gave themselves, that were refused a user namespace."""
 
     @property
     def status(self) -> int:
@@ -156,6 +158,7 @@ class Boundary:
         self._inbox = Inbox()
         self._killed: str | None = None
         self._interrupted: int | None = None
+        self._refused: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -236,12 +239,13 @@ class Boundary:
         finally:
             if self._relay is not None:
                 self._relay.leave()
+        refused = tuple(self._refused)
         if how is None:
-            return Ended(signal=signal.SIGKILL, interrupted=self._interrupted, killed=self._killed or _LOST)
+            killed = self._killed or _LOST
+            return Ended(signal=signal.SIGKILL, interrupted=self._interrupted, killed=killed, refused=refused)
         kind, number = how
-        if kind == "code":
-            return Ended(code=number, interrupted=self._interrupted, killed=self._killed)
-        return Ended(signal=number, interrupted=self._interrupted, killed=self._killed)
+        code, by_signal = (number, None) if kind == "code" else (None, number)
+        return Ended(code, by_signal, self._interrupted, self._killed, refused)
 
     def _relay_until_end(self) -> tuple[str, int] | None:
         while True:
@@ -256,6 +260,8 @@ class Boundary:
                     return message.fields[0], int(message.fields[1])
                 if message.word == "stopped":
                     self._stop(int(message.fields[0]))
+                elif message.word == "refused":
+                    self._refused.append(message.fields[0])
                 elif message.word == "failed":
                     self._killed = self._killed or message.fields[1]
                     return None

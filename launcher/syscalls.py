@@ -308,6 +308,7 @@ JUDGED: Final[dict[str, Numbers]] = {
     "mknod": (133, None),
     "mknodat": (259, 33),
     "prlimit64": (302, 261),
+    "unshare": (272, 97),
 }
 """Allowed for some arguments only."""
 
@@ -332,3 +333,12 @@ MISSING: Final[dict[str, Numbers]] = {
     "pidfd_send_signal": (424, 424),
 }
 """Answered with ENOSYS, as by an older kernel: callers then fall back to calls that can be judged."""
+
+NESTED: Final[dict[str, Numbers]] = {
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "sethostname": (170, 161),
+}
+"""Allowed besides where the agent may make namespaces of its own."""

@@ -9,12 +9,13 @@ import pytest
 
 from hark.errors import ConfinementError
 from launcher import seccomp
-from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NEWEST_KNOWN, X86_64
+from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NESTED, NEWEST_KNOWN, X86_64
 from tests.launcher.rig import contained, shell
 
 ARCH = {X86_64: 0xC000003E, ARM64: 0xC00000B7}
 ALLOW = "allow"
 KILL = "kill"
+ASK = "ask"
 BOTH = pytest.mark.parametrize("architecture", [X86_64, ARM64], ids=["x86-64", "arm64"])
 
 
@@ -32,6 +33,8 @@ def run(program: seccomp.Block, number: int, args: tuple[int, ...] = (), arch: i
         elif code == 0x06:
             if value == 0x7FFF0000:
                 return ALLOW
+            if value == 0x7FC00000:
+                return ASK
             return KILL if value == 0x80000000 else errno.errorcode[value & 0xFFFF]
         else:
             holds = {0x15: accumulator == value, 0x25: accumulator > value, 0x35: accumulator >= value}
@@ -39,12 +42,12 @@ def run(program: seccomp.Block, number: int, args: tuple[int, ...] = (), arch: i
             position += yes if holds[code] else no
 
 
-def verdict(architecture: int, name: str, *args: int) -> str:
-    numbers = {**ALLOWED, **JUDGED, **MISSING}[name]
+def verdict(architecture: int, name: str, *args: int, nested: bool = False) -> str:
+    numbers = {**ALLOWED, **JUDGED, **MISSING, **NESTED}[name]
     number = numbers[architecture]
     if number is None:
         pytest.fail(f"{name} does not exist there")
-    return run(seccomp.program(architecture), number, args, ARCH[architecture])
+    return run(seccomp.program(architecture, nested=nested), number, args, ARCH[architecture])
 
 
 @BOTH
@@ -73,13 +76,36 @@ def test_newer_and_x32_calls_do_not_exist(architecture: int, number: int) -> Non
     assert run(seccomp.program(architecture), number, arch=ARCH[architecture]) == "ENOSYS"
 
 
+NEW_USER = 0x10000000
+NEW_CGROUP = 0x2000000
+NEW_TIME = 0x80
+OTHERS = (0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000)  # mounts, names, ipc, processes, network
+
+
 @BOTH
-@pytest.mark.parametrize(
-    "flag", [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
-)
-def test_clone_makes_no_namespace(architecture: int, flag: int) -> None:
-    assert verdict(architecture, "clone", flag | 17) == "EPERM"
-    assert verdict(architecture, "clone", 0x003D0F00) == ALLOW  # a thread
+@pytest.mark.parametrize("name", ["clone", "unshare"])
+def test_no_namespace_is_made_and_a_user_namespace_is_asked_for(architecture: int, name: str) -> None:
+    for flag in (NEW_CGROUP, *OTHERS):
+        assert verdict(architecture, name, flag | 17) == "EPERM", hex(flag)
+        assert verdict(architecture, name, flag | NEW_USER) == ASK, hex(flag)
+    assert verdict(architecture, name, 0x003D0F00 & ~NEW_TIME) == ALLOW  # a thread
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["clone", "unshare"])
+def test_nested_every_namespace_is_made_but_one_of_cgroups_or_time(architecture: int, name: str) -> None:
+    for flag in (NEW_USER, *OTHERS):
+        assert verdict(architecture, name, flag | 17, nested=True) == ALLOW, hex(flag)
+        assert verdict(architecture, name, flag | NEW_CGROUP, nested=True) == "EPERM", hex(flag)
+    assert verdict(architecture, "unshare", NEW_USER | NEW_TIME, nested=True) == "EPERM"
+    assert verdict(architecture, "unshare", NEW_TIME) == "EPERM"
+
+
+@BOTH
+@pytest.mark.parametrize("name", sorted(NESTED))
+def test_mounts_are_for_nested_runs_alone(architecture: int, name: str) -> None:
+    assert verdict(architecture, name) == "EPERM"
+    assert verdict(architecture, name, nested=True) == ALLOW
 
 
 @BOTH

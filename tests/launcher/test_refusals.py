@@ -1,0 +1,78 @@
+"""A user namespace is refused by process 1, which learns who asked."""
+
+import shutil
+
+import pytest
+
+from launcher.refusals import MAX_NAMES
+from tests.launcher.rig import WHO, python, shell
+
+pytestmark = pytest.mark.attack
+
+ASK = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def ask(name):
+    libc.prctl(15, name.encode(), 0, 0, 0)
+    got = libc.unshare(0x10000000)
+    return ctypes.get_errno() if got else 0
+"""
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_whoever_asks_gets_eperm_and_is_told_of_once(who: str) -> None:
+    result = python(f"{ASK}\nprint([ask('bwrap') for _ in range(3)], ask('chrome'))", who=who)
+    assert result.out == "[1, 1, 1] 1\n"
+    assert result.ended is not None
+    assert result.ended.refused == ("bwrap", "chrome")
+
+
+def test_who_asked_for_nothing_is_not_told_of() -> None:
+    result = shell("true & wait; (exit 3)")
+    assert result.ended is not None
+    assert result.ended.refused == ()
+
+
+def test_names_are_counted_and_their_bytes_are_harmless() -> None:
+    result = python(f"{ASK}\nfor n in range(99): ask(f'n{{n}}')\nprint('still here')")
+    assert result.out == "still here\n"
+    assert result.ended is not None
+    assert len(result.ended.refused) == MAX_NAMES
+    odd = python(f"{ASK}\nlibc.prctl(15, b'x\\xff', 0, 0, 0); libc.unshare(0x10000000)")
+    assert odd.ended is not None
+    assert odd.ended.refused == ("x\ufffd",)
+
+
+def test_a_caller_that_is_killed_while_it_waits_does_no_harm() -> None:
+    program = f"""{ASK}
+import signal
+for _ in range(40):
+    child = os.fork()
+    if child == 0:
+        while True: ask('busy')
+    os.kill(child, signal.SIGKILL); os.waitpid(child, 0)
+print(ask('last'))
+"""
+    result = python(program)
+    assert result.out == "1\n"
+    assert result.ended is not None
+    assert result.ended.killed is None
+    assert "last" in result.ended.refused
+
+
+def test_where_nesting_is_allowed_nobody_is_asked() -> None:
+    result = python(f"{ASK}\nprint(ask('bwrap'))", nested=True)
+    assert result.out == "0\n"
+    assert result.ended is not None
+    assert result.ended.refused == ()
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.parametrize("who", WHO)
+def test_bubblewrap_works_where_nesting_is_allowed_and_is_named_where_not(who: str) -> None:
+    script = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --unshare-net sh -c 'echo $$'"
+    nested = shell(script, who=who, nested=True)
+    assert nested.out == "2\n", nested.err
+    refused = shell(script, who=who)
+    assert refused.ended is not None
+    assert (refused.out, refused.ended.refused) == ("", ("bwrap",))
