@@ -1,25 +1,80 @@
-"""Policy files: everything understood, or one sentence that names the file, the key and the mend."""
+"""Policy files: everything understood, or one sentence that names the place, the key and the mend."""
+
+import re
+from datetime import UTC, datetime, time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.errors import PolicyError
-from hark.policy.model import HostRule
-from hark.policy.parse import MAX_POLICY, parse_policy
+from hark.policy.model import (
+    Address,
+    Body,
+    HostRule,
+    Hours,
+    Limits,
+    McpServer,
+    Mount,
+    Policy,
+    Published,
+    Rule,
+    SecretSpec,
+    Speaks,
+    Surface,
+    TokenEndpoint,
+    ToolRule,
+)
+from hark.policy.parse import KEYS, MAX_POLICY, parse_policy
+from tests.support.policies import read, refused
 
 WHOLE = b"""
-allow_hosts = ["API.example", "db.example:8443"]
+allow_hosts = ["API.example", "db.example:8443", "*.Files.example"]
 read_paths = ["/opt"]
 write_paths = ["~/out"]
+exec = ["git", "/usr/bin/python3"]
+
+[[allow]]
+host = "git.example"
+methods = ["GET", "HEAD"]
+paths = ["/acme/**"]
+hours = "09:00-18:00"
+until = 2031-01-01T00:00:00Z
+body = "hash"
+
+[[allow]]
+host = "postgres.host"
+ports = [5432, 5433]
+protocol = "tcp"
+upstream = "127.0.0.1:5432"
+
+[[allow]]
+host = "mcp.example"
+port = 8443
+tools = ["list", { name = "read_file", arguments = { path = "/data/.*" } }]
 
 [secrets.API_KEY]
 env = "REAL_KEY"
 hosts = ["api.example"]
+in = ["header", "query"]
 
 [secrets.DB_TOKEN]
 file = "/run/token"
-hosts = ["db.example:8443"]
+hosts = ["db.example:8443", "git.example"]
+mount = { path = "~/.db.json", at = "tokens.db" }
+
+[secrets.AWS_ACCESS_KEY_ID]
+hosts = ["*.files.example"]
+
+[secrets.AWS_SECRET_ACCESS_KEY]
+command = ["pass", "show", "aws"]
+hosts = ["one.files.example"]
+mount = "~/.aws/credentials"
+
+[[token]]
+host = "git.example"
+path = "/login/**"
+fields = ["access_token"]
 
 [env]
 pass = ["LANG"]
@@ -28,24 +83,120 @@ set = { MODE = "test" }
 [project]
 unmask = [".env"]
 unprotect = [".git/hooks"]
+
+[limits]
+time = "1h30m"
+processes = 100
+memory = "2GiB"
+disk = "512MiB"
+events_per_second = 50
+
+[record]
+max_bytes = "1GB"
+
+[mcp.files]
+command = ["npx", "server", "/data"]
+env = { LEVEL = "debug" }
+secrets = { TOKEN = "FILES_TOKEN" }
+allow_tools = ["read"]
+workdir = "~/data"
+
+[[publish]]
+port = 8080
+at = "127.0.0.1:9090"
+
+[git]
+https = ["git.example"]
+
+[sandbox]
+nested = true
 """
 
 
 def test_a_whole_policy_reads_as_written():
     policy = parse_policy(WHOLE, "p.toml")
-    assert policy.allow_hosts == (HostRule("api.example"), HostRule("db.example", 8443))
-    assert (policy.read_paths, policy.write_paths) == (("/opt",), ("~/out",))
-    key, token = policy.secrets
-    assert (key.name, key.env, key.file, key.hosts) == (
-        "API_KEY",
-        "REAL_KEY",
-        None,
-        (HostRule("api.example"),),
+    files = HostRule("*.files.example")
+    assert policy == Policy(
+        source="p.toml",
+        raw=WHOLE,
+        allow_hosts=(HostRule("api.example"), HostRule("db.example", 8443), files),
+        allow=(
+            Rule(
+                host="git.example",
+                name="allow 1: git.example",
+                methods=("GET", "HEAD"),
+                paths=("/acme/**",),
+                hours=Hours(time(9), time(18)),
+                until=datetime(2031, 1, 1, tzinfo=UTC),
+                body=Body.HASH,
+            ),
+            Rule(
+                host="postgres.host",
+                ports=(5432, 5433),
+                name="allow 2: postgres.host",
+                speaks=Speaks.TCP,
+                upstream=Address("127.0.0.1", 5432),
+            ),
+            Rule(
+                host="mcp.example",
+                ports=(8443,),
+                name="allow 3: mcp.example",
+                tools=(ToolRule("list"), ToolRule("read_file", {"path": "/data/.*"})),
+            ),
+        ),
+        read_paths=("/opt",),
+        write_paths=("~/out",),
+        executables=("git", "/usr/bin/python3"),
+        secrets=(
+            SecretSpec(
+                name="API_KEY",
+                env="REAL_KEY",
+                file=None,
+                hosts=(HostRule("api.example"),),
+                surfaces=(Surface.HEADER, Surface.QUERY),
+            ),
+            SecretSpec(
+                name="DB_TOKEN",
+                env=None,
+                file="/run/token",
+                hosts=(HostRule("db.example", 8443), HostRule("git.example")),
+                mount=Mount("~/.db.json", "tokens.db"),
+            ),
+            SecretSpec(name="AWS_ACCESS_KEY_ID", env="AWS_ACCESS_KEY_ID", file=None, hosts=(files,)),
+            SecretSpec(
+                name="AWS_SECRET_ACCESS_KEY",
+                env=None,
+                file=None,
+                hosts=(HostRule("one.files.example"),),
+                command=("pass", "show", "aws"),
+                mount=Mount("~/.aws/credentials"),
+            ),
+        ),
+        tokens=(TokenEndpoint("git.example", "/login/**", ("access_token",)),),
+        env_pass=("LANG",),
+        env_set={"MODE": "test"},
+        unmask=(".env",),
+        unprotect=(".git/hooks",),
+        limits=Limits(5400.0, 100, 2 << 30, 512 << 20, 50),
+        max_bytes=10**9,
+        mcp=(
+            McpServer(
+                name="files",
+                command=("npx", "server", "/data"),
+                env={"LEVEL": "debug"},
+                secrets={"TOKEN": "FILES_TOKEN"},
+                tools=(ToolRule("read"),),
+                workdir="~/data",
+            ),
+        ),
+        publish=(Published(8080, Address("127.0.0.1", 9090)),),
+        git_https=("git.example",),
+        nested_sandboxes=True,
     )
-    assert (token.env, token.file) == (None, "/run/token")
-    assert (policy.env_pass, dict(policy.env_set)) == (("LANG",), {"MODE": "test"})
-    assert (policy.unmask, policy.unprotect) == ((".env",), (".git/hooks",))
-    assert (policy.raw, policy.source) == (WHOLE, "p.toml")
+
+
+def test_the_whole_policy_above_uses_every_key_there_is():
+    assert all(re.search(rf"(?m)^(\[+)?{key}\b", WHOLE.decode()) for key in KEYS)
 
 
 def test_an_empty_policy_allows_nothing():
@@ -61,39 +212,36 @@ def test_a_secret_without_hosts_is_bound_to_the_only_allowed_host():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('allow_host = ["a.example"]', "did you mean allow_hosts"),
-        ("colour = 1", "known are allow_hosts"),
-        ('[env]\npas = ["A"]', "did you mean env.pass"),
-        ('allow_hosts = "a.example"', "must be a list of strings"),
-        ("allow_hosts = [1]", "must be a list of strings"),
-        ('allow_hosts = ["https://a.example/v1"]', 'write "a.example"'),
-        ('allow_hosts = ["a.example/v1"]', 'write "a.example"'),
-        ('allow_hosts = ["*.a.example"]', "wildcard"),
-        ('allow_hosts = ["a.example", "A.EXAMPLE."]', "names a.example twice"),
-        ('allow_hosts = ["a.example:0"]', "port"),
-        ('allow_hosts = ["a\\u0000b"]', "control character"),
-        ("allow_hosts = [", "is not TOML"),
-        ('allow_hosts = []\nallow_hosts = ["b.example"]', "is not TOML"),
-        ('read_paths = ["opt"]', "must begin with /"),
-        ("secrets = 1", "secrets must be a table"),
-        ('[secrets.K]\nhosts = ["a.example"]', 'add "a.example"'),
-        ('allow_hosts = ["a.example", "b.example"]\n[secrets.K]', "bound to no host and allow_hosts names 2"),
-        ('[secrets.K]\nenv = "A"', "bound to no host and allow_hosts names 0"),
-        ('allow_hosts = ["a.example"]\n[secrets.K]\nhosts = []', "could never be used"),
-        ('allow_hosts = ["a.example"]\n[secrets.K]\nenv = "A"\nfile = "/f"', "both env and file"),
-        ('allow_hosts = ["a.example"]\n[secrets."a b"]', "not the name of an environment variable"),
-        ('allow_hosts = ["a.example"]\n[secrets.K]\nhost = ["a.example"]', "did you mean secrets.K.hosts"),
-        ("[env.set]\nA = 1", "must be a string"),
-        ('[project]\nunmask = ["../x"]', "stay inside"),
-        ('[project]\nunprotect = ["/etc"]', "relative to the project"),
+        ('allow_host = ["a.example"]', "1:1: allow_host is not a key of a policy; did you mean allow_hosts?"),
+        ("colour = 1", "1:1: colour is not a key of a policy; known are allow_hosts, allow,"),
+        ('\n[env]\npas = ["A"]', "3:1: env.pas is not a key of a policy; did you mean env.pass?"),
+        (
+            '[[allow]]\nhost = "a.example"\nmetod = 1',
+            "3:1: allow.metod is not a key of a policy; did you mean",
+        ),
+        ('allow_hosts = "a.example"', "1:1: allow_hosts must be a list of strings"),
+        ('x = """\n"""\n allow_hosts = [1]', "1:1: x is not a key"),
+        ("\n allow_hosts = [1]", "2:2: allow_hosts must be a list of strings"),
+        ("allow_hosts = [", "1:16: is not TOML"),
+        ("allow_hosts = @", "1:15: is not TOML: Invalid value"),
+        ('allow_hosts = []\nallow_hosts = ["b.example"]', "2:28: is not TOML"),
+        ('read_paths = ["/a",\n  "opt"]', '2:3: path "opt" must begin with /'),
+        ('read_paths = ["/a", "/a"]', "1:21: read_paths names /a twice"),
+        ('read_paths = ["/a\\u0000"]', "1:15: read_paths has a NUL"),
+        ("secrets = 1", "1:1: secrets must be a table, written as [secrets]"),
+        ("[env.set]\nA = 1", "2:1: env.set.A must be a string"),
+        ('[env.set]\n"A=B" = "1"', '2:1: "A=B" is not the name of an environment variable'),
+        ('[project]\nunmask = ["../x"]', '2:11: project path "../x" must be relative'),
+        ('[project]\nunprotect = ["/etc"]', "2:14: project path"),
+        ("[sandbox]\nnested = 1", "2:1: sandbox.nested must be true or false"),
+        ('[record]\nmax_bytes = "1Gib"', '2:1: record.max_bytes is no size: "1Gib"; write'),
+        ("[record]\nmax_bytes = 5", "2:1: record.max_bytes is 5 bytes; it must be between"),
+        ("allow = 1", "1:1: allow must be tables, each written as [[allow]]"),
+        ('[allow]\nhost = "a.example"', "1:2: allow must be tables, each written as [[allow]]"),
     ],
 )
-def test_a_mistake_is_named_with_its_file_and_mend(text, words):
-    with pytest.raises(PolicyError) as caught:
-        parse_policy(text.encode(), "p.toml")
-    assert str(caught.value).startswith("p.toml: ")
-    assert words in str(caught.value)
-    assert caught.value.exit_code == 125
+def test_a_mistake_is_named_with_its_place_and_mend(text, words):
+    assert words in refused(text)
 
 
 def test_a_policy_that_is_too_large_or_not_text_is_refused():
@@ -103,6 +251,9 @@ def test_a_policy_that_is_too_large_or_not_text_is_refused():
         parse_policy(b"#\xff", "p.toml")
 
 
+LINES = WHOLE.decode().splitlines()
+
+
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_only_policy_errors_come_out(raw):
     try:
@@ -110,3 +261,61 @@ def test_only_policy_errors_come_out(raw):
     except PolicyError:
         return
     assert policy.raw == raw
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=12), st.data())
+def test_lines_of_a_policy_in_any_order_and_a_little_damaged_give_a_policy_or_its_error(lines, data):
+    text = "\n".join(lines)
+    at = data.draw(st.integers(0, len(text)))
+    damage = data.draw(st.sampled_from(["", "1", '"', "[", "*", "-1", "true", "{}", "\\u0000", "\n"]))
+    raw = (text[:at] + damage + text[at + data.draw(st.integers(0, 3)) :]).encode()
+    only_policy_errors(raw.decode())
+
+
+JUNK = st.recursive(
+    st.sampled_from(
+        ["true", "-1", "0", "1", "1e9", '""', '"a"', '"/"', '"*"', "2030-01-01", "10:00:00", "inf"]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+        | st.dictionaries(st.sampled_from(["host", "name", "path", "K", "port"]), inner, max_size=3).map(
+            lambda table: "{" + ", ".join(f"{key} = {value}" for key, value in table.items()) + "}"
+        )
+    ),
+    max_leaves=5,
+)
+PLACES = [
+    *KEYS,
+    *(f"secrets.K.{key}" for key in ("env", "file", "command", "hosts", "in", "mount", "sigv4")),
+    *(f"mcp.m.{key}" for key in ("command", "env", "secrets", "allow_tools", "workdir")),
+    *(f"limits.{key}" for key in ("time", "processes", "memory", "disk", "events_per_second")),
+    "env.pass", "env.set", "project.unmask", "project.unprotect", "record.max_bytes", "git.https",
+    "sandbox.nested",
+]  # fmt: skip
+TABLES = {
+    "allow": ("port", "ports", "protocol", "methods", "paths", "hours", "until", "upstream", "body", "tools"),
+    "token": ("host", "path", "fields"),
+    "publish": ("port", "at"),
+}
+
+
+@given(st.sampled_from(PLACES), JUNK)
+def test_any_value_under_any_key_gives_a_policy_or_its_error_with_a_place(place, value):
+    only_policy_errors(f"{place} = {value}")
+
+
+@given(st.sampled_from([(table, key) for table, keys in TABLES.items() for key in keys]), JUNK)
+def test_any_value_in_any_table_gives_a_policy_or_its_error_with_a_place(place, value):
+    table, key = place
+    host = 'host = "a.example"\n' if key != "host" else ""
+    only_policy_errors(f"[[{table}]]\n{host}{key} = {value}")
+
+
+def only_policy_errors(text: str) -> None:
+    try:
+        policy = read(text)
+    except PolicyError as error:
+        placed = re.match(r"p\.toml:\d+:\d+: ", str(error))
+    else:
+        placed = policy.raw == text.encode()
+    assert placed

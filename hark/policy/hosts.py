@@ -1,0 +1,128 @@
+"""Hosts and addresses as a policy may write them, each mistake with what was likely meant."""
+
+import ipaddress
+from typing import Final
+
+from hark.policy.host import HostError, canonical_host, is_address, split_authority
+from hark.policy.model import HTTPS_PORT, WILDCARD, Address, HostRule
+from hark.policy.reading import Node
+
+_PRIVATE_TOPS: Final = frozenset(
+    ("corp", "example", "home", "host", "internal", "invalid", "lan", "local", "localhost", "test")
+)
+"""Ends of names that no registry sells (RFC 2606, RFC 6761, ICANN's internal), or under which services of the
+machine are named: a wildcard right below any other would allow whoever buys a name."""
+
+
+def host_rule(node: Node) -> HostRule:
+    """Read an entry of `allow_hosts` or of a secret's `hosts`: a host or wildcard, perhaps with a port."""
+    text = node.string()
+    _no_url(node, text)
+    try:
+        if text.startswith(WILDCARD):
+            below, port = split_authority(_below(node, text), HTTPS_PORT)
+            return HostRule(WILDCARD + _wide_enough(node, below), port)
+        _no_star(node, text)
+        if text.count(":") > 1 and not text.startswith("["):
+            return HostRule(canonical_host(text))
+        return HostRule(*split_authority(text, HTTPS_PORT))
+    except HostError as error:
+        node.fail(str(error))
+
+
+def host_pattern(node: Node) -> str:
+    """Read the `host` of a table that says its port elsewhere."""
+    text = node.string()
+    _no_url(node, text)
+    try:
+        if text.startswith(WILDCARD):
+            below = _below(node, text)
+            _no_port(node, below)
+            return WILDCARD + _wide_enough(node, canonical_host(below))
+        _no_star(node, text)
+        _no_port(node, text)
+        return canonical_host(text)
+    except HostError as error:
+        node.fail(str(error))
+
+
+def exact_host(node: Node) -> str:
+    """Read a host where a wildcard has no meaning."""
+    host = host_pattern(node)
+    if host.startswith(WILDCARD):
+        node.fail(f'"{host}" is a wildcard, and {node.name} takes exact hosts: write each one out')
+    return host
+
+
+def port_number(node: Node) -> int:
+    """Read a port."""
+    number = node.number()
+    if not 0 < number <= 65535:
+        node.fail(f"{node.name} is {number}; ports are 1 to 65535")
+    return number
+
+
+def address(node: Node) -> Address:
+    """Read `127.0.0.1:5432` or `[::1]:5432`: an IP address and a port, on the operator's side."""
+    text = node.string()
+    _no_url(node, text)
+    if text.isdigit():
+        node.fail(f'"{text}" is a port without an address; write "127.0.0.1:{text}"')
+    try:
+        host, port = split_authority(text, 0)
+    except HostError as error:
+        node.fail(str(error))
+    if not is_address(host):
+        node.fail(f'"{text}" is a name where an IP address belongs; write "127.0.0.1:{port or 5432}"')
+    if not port:
+        node.fail(f'"{text}" has no port; write "{Address(host, 5432)}" with the port you mean')
+    if ipaddress.ip_address(host).is_multicast:
+        node.fail(f'"{text}" is a multicast address, where no one service is')
+    return Address(host, port)
+
+
+def pattern_covers(pattern: str, other: str) -> bool:
+    """Tell whether one host or wildcard stands for every host that another does."""
+    if pattern == other:
+        return True
+    label, dot, below = other.partition(".")
+    return bool(pattern.startswith(WILDCARD) and dot and label != "*") and below == pattern[len(WILDCARD) :]
+
+
+def _no_url(node: Node, text: str) -> None:
+    if "://" in text or "/" in text:
+        bare = text.partition("://")[2] or text
+        node.fail(f'"{text}" is a URL or a path where a host belongs; write "{bare.partition("/")[0]}"')
+
+
+def _no_star(node: Node, text: str) -> None:
+    if text == "*":
+        node.fail('"*" would allow every host; name each one, or run with --unsafe-allow-all if you mean it')
+    if "*" in text:
+        domain = text.rpartition("*")[2].lstrip(".")
+        hint = f'write "{WILDCARD}{domain}" or each host' if "." in domain else "write each host out"
+        node.fail(f'"{text}" has a wildcard that is not one whole label in front; {hint}')
+
+
+def _below(node: Node, text: str) -> str:
+    below = text[len(WILDCARD) :]
+    if "*" in below:
+        node.fail(
+            f'"{text}" has two wildcards, and one stands for exactly one label; '
+            f'write "{WILDCARD}{below.replace(WILDCARD, "")}" or each host'
+        )
+    return below
+
+
+def _wide_enough(node: Node, below: str) -> str:
+    if is_address(below):
+        node.fail(f'"{WILDCARD}{below}" is a wildcard over an address, which has no names below it')
+    if "." not in below and below not in _PRIVATE_TOPS:
+        node.fail(f'"{WILDCARD}{below}" would allow whoever owns a name under .{below}; write a longer one')
+    return below
+
+
+def _no_port(node: Node, text: str) -> None:
+    host, colon, port = text.rpartition(":")
+    if colon and port.isdigit() and (":" not in host or host.endswith("]")):
+        node.fail(f'"{text}" has a port in it; write {node.path[-1]} = "{host}" and port = {port}')

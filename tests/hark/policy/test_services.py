@@ -1,0 +1,56 @@
+"""Limits, executables, tool servers, published ports and git's hosts."""
+
+import pytest
+
+from hark.policy.model import Address, Published
+from tests.support.policies import read, refused
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[limits]\ntimeout = 1", "2:1: limits.timeout is not a key of a policy; did you mean limits.time?"),
+        ("[limits]\nevents_per_second = 0", "between 1 and"),
+        ('[limits]\ndisk = "1kB"', "must be between"),
+        ("exec = []", "not even the command could start"),
+        ('exec = ["bin/x"]', "must begin with / or ~/"),
+        ('exec = [""]', "must begin with / or ~/"),
+        ('exec = ["git", "git"]', "names git twice"),
+        ("[mcp.m]", "1:6: mcp.m has no command"),
+        ('[mcp."a/b"]\ncommand = ["x"]', '"a/b" is no name for a command'),
+        ('[mcp.".."]\ncommand = ["x"]', '".." is no name for a command'),
+        ("[mcp.m]\ncommand = []", "is empty"),
+        ('[mcp.m]\ncommand = ["./x"]', "depends on where hark is started"),
+        ('[mcp.m]\ncommand = ["x"]\nenv = { A = 1 }', "must be a string"),
+        ('[mcp.m]\ncommand = ["x"]\nsecrets = { A = "B C" }', "not the name of an environment variable"),
+        (
+            '[mcp.m]\ncommand = ["x"]\nenv = { A = "1" }\nsecrets = { A = "B" }',
+            "sets A in both env and secrets",
+        ),
+        ('[mcp.m]\ncommand = ["x"]\nworkdir = "d"', "must begin with / or ~/"),
+        ('[mcp.m]\ncommand = ["x"]\nallow_tools = "x"', "must be a list"),
+        ("[[publish]]", "1:3: publish has no port"),
+        ('[[publish]]\nport = 80\nat = "8080"', "a port without an address"),
+        ('[[publish]]\nport = 80\nat = "240.0.0.1:80"', "no address of this machine"),
+        ('[[publish]]\nport = 80\n[[publish]]\nport = 80\nat = "127.0.0.1:81"', "published twice"),
+        ('[[publish]]\nport = 80\n[[publish]]\nport = 81\nat = "127.0.0.1:80"', "two at one address"),
+        ('[git]\nhttps = ["git.example"]', "2:10: git.https names git.example, which nothing allows"),
+        ('allow_hosts = ["git.example:8443"]\n[git]\nhttps = ["git.example"]', "on port 443"),
+        ('allow_hosts = ["*.a.example"]\n[git]\nhttps = ["*.a.example"]', "takes exact hosts"),
+    ],
+)
+def test_a_mistake_is_named(text, words):
+    assert words in refused(text)
+
+
+def test_a_published_port_is_on_loopback_unless_something_else_is_said():
+    assert read("[[publish]]\nport = 8080").publish == (Published(8080, Address("127.0.0.1", 8080)),)
+
+
+def test_a_host_for_git_may_stand_under_a_wildcard():
+    assert read('allow_hosts = ["*.a.example"]\n[git]\nhttps = ["g.a.example"]').git_https == ("g.a.example",)
+
+
+def test_without_the_keys_there_is_no_limit():
+    policy = read("")
+    assert (policy.executables, policy.max_bytes, policy.limits.time_s) == (None, None, None)
