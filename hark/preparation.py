@@ -39,6 +39,7 @@ class Options:
     workdir: str | None = None
     upstreams: tuple[str, ...] = ()
     upstream_roots: tuple[str, ...] = ()
+    wait_children: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         home=home,
         terminal=terminal,
         nested=policy.nested_sandboxes,
+        wait_for_all=options.wait_children,
     )
     if plan.nested:
         nesting.check(plan, surveyed.watched)

@@ -197,6 +197,8 @@ class _Run:
             self.say(f"the run was ended: {why}")
             self._seal(writer, broker, outcome.reason(outcome.RECORDER_FAILED, why), EXIT_RECORDER)
             return EXIT_RECORDER
+        if ended.left:
+            self.say(left_behind(ended.left))
         sealed = self._seal(writer, broker, _reason(ended), ended.status)
         return ended.status if sealed else EXIT_RECORDER
 
@@ -243,6 +245,12 @@ def _files(bundle: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, b
     if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
         files[JAVA_STORE] = trust.java_store(bundle)
     return files
+
+
+def left_behind(count: int) -> str:
+    """Return the sentence for processes that were ended because the agent's first one was."""
+    what = "a process of the agent was" if count == 1 else f"{count} processes of the agent were"
+    return f"{what} still running and ended with it; -wait-children waits for them"
 
 
 def not_found(unseen: tuple[str, ...]) -> str:

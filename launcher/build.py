@@ -11,7 +11,7 @@ import socket
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import init, kernel, landlock, mounts, network, seccomp, trees, wire
+from launcher import doorway, init, kernel, landlock, mounts, network, seccomp, trees, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.identity import Identity
@@ -45,6 +45,10 @@ def run(
         wire.send(channel, "sockets", str(abi), *unset, descriptors=tuple(s.fileno() for s in sockets))
         for opened_socket in sockets:
             opened_socket.close()
+        if plan.published:
+            door = doorway.open_behind(plan.published)
+            wire.send(channel, "doorway", descriptors=(door.fileno(),))
+            door.close()
         step = "namespaces"
         os.unshare(_PRIVATE)
         mounts.leave_host_propagation()

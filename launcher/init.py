@@ -26,6 +26,7 @@ from launcher.plan import HOSTNAME, Plan
 from launcher.refusals import Refusals, read_status
 from launcher.trees import Tree
 from launcher.view import View
+from launcher.watch import Watch
 
 _TIOCSPTLCK: Final = 0x40045431  # unlocks the other end of a new pseudo-terminal
 
@@ -156,6 +157,7 @@ def _spawn(
 
 
 def _watch(inside: Inside, agent: int, refusals: Refusals | None, wake: int) -> None:
+    watch = Watch(channel=inside.channel, agent=agent, wait_for_all=inside.plan.wait_for_all)
     poll = select.poll()
     if refusals is not None:
         poll.register(refusals, select.POLLIN)
@@ -169,9 +171,10 @@ def _watch(inside: Inside, agent: int, refusals: Refusals | None, wake: int) -> 
             _tell_of_refusal(inside.channel, poll, refusals, ready[refusals.fileno()])
         if wake in ready:
             os.read(wake, 4096)
-            if _reap(inside.channel, agent):
-                return
-        if inside.channel.fileno() in ready and not _obey(wire.receive(inside.channel), agent):
+            watch.reap()
+        if inside.channel.fileno() in ready and not watch.obey(wire.receive(inside.channel)):
+            return
+        if watch.over():
             return
 
 
@@ -182,38 +185,3 @@ def _tell_of_refusal(channel: socket.socket, poll: select.poll, refusals: Refusa
     name = refusals.answer()
     if name is not None:
         wire.send(channel, "refused", name)
-
-
-def _reap(channel: socket.socket, agent: int) -> bool:
-    """Collect every child that changed; True when the agent itself has ended."""
-    while True:
-        try:
-            child, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
-        except ChildProcessError:
-            return False
-        if child == 0:
-            return False
-        if child != agent:
-            continue
-        if os.WIFSTOPPED(status):
-            wire.send(channel, "stopped", str(os.WSTOPSIG(status)))
-            continue
-        if os.WIFSIGNALED(status):
-            wire.send(channel, "ended", "signal", str(os.WTERMSIG(status)))
-        else:
-            wire.send(channel, "ended", "code", str(os.WEXITSTATUS(status)))
-        return True
-
-
-def _obey(message: wire.Message, agent: int) -> bool:
-    """Do what the supervisor says; False when it is gone."""
-    with contextlib.suppress(ProcessLookupError):
-        if message.word == "signal":
-            number = int(message.fields[0])
-            if message.fields[1] == "group":
-                os.killpg(agent, number)
-            else:
-                os.kill(agent, number)
-        elif message.word == "continue":
-            os.killpg(agent, signal.SIGCONT)
-    return bool(message.word)

@@ -61,6 +61,10 @@ class Plan:
     """Give the agent a private pseudo-terminal, relayed to the caller's."""
     nested: bool = False
     """Let the agent make user namespaces of its own, and mounts in them: see `launcher.nesting`."""
+    published: tuple[int, ...] = ()
+    """Ports of the agent's loopback that the supervisor may connect to."""
+    wait_for_all: bool = False
+    """The run lasts until every process inside has ended; otherwise the first one's end is everybody's."""
 
 
 @dataclass(frozen=True, slots=True)

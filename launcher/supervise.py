@@ -19,6 +19,7 @@ from typing import ClassVar, Final, Self
 from hark.errors import ConfinementError, HarkError
 from launcher import wire
 from launcher.caller import inherited, settle_streams
+from launcher.doorway import Doorway
 from launcher.identity import Identity, agent_identity
 from launcher.plan import Plan, Sockets
 from launcher.signals import FOR_GROUP, TERMINATING, Inbox, stop_as
@@ -63,6 +64,8 @@ class Ended:
     """Why the boundary was ended by us or by an accident; the agent's own end otherwise."""
     refused: tuple[str, ...] = ()
     """Programs, by the names they gave themselves, that were refused a user namespace."""
+    left: int = 0
+    """How many processes of the agent's were still there when its first one ended, and were ended with it."""
 
     @property
     def status(self) -> int:
@@ -154,6 +157,7 @@ class Boundary:
         self._channel = channel
         self._received: dict[str, wire.Message] = {}
         self._sockets: Sockets | None = None
+        self._doorway: Doorway | None = None
         self._relay: Relay | None = None
         self._inbox = Inbox()
         self._killed: str | None = None
@@ -193,6 +197,13 @@ class Boundary:
             uncovered=self._await("ready").fields,
             settings_unset=tuple(unset),
         )
+
+    @property
+    def doorway(self) -> Doorway:
+        """The way to the plan's published ports; waits until it is there."""
+        if self._doorway is None:
+            self._doorway = Doorway(socket.socket(fileno=self._await("doorway").descriptors[0]))
+        return self._doorway
 
     def _await(self, word: str) -> wire.Message:
         """Read messages until one says `word`."""
@@ -243,11 +254,11 @@ class Boundary:
         if how is None:
             killed = self._killed or _LOST
             return Ended(signal=signal.SIGKILL, interrupted=self._interrupted, killed=killed, refused=refused)
-        kind, number = how
+        kind, number, left = how
         code, by_signal = (number, None) if kind == "code" else (None, number)
-        return Ended(code, by_signal, self._interrupted, self._killed, refused)
+        return Ended(code, by_signal, self._interrupted, self._killed, refused, left)
 
-    def _relay_until_end(self) -> tuple[str, int] | None:
+    def _relay_until_end(self) -> tuple[str, int, int] | None:
         while True:
             ready = self._poll()
             if self._inbox.fileno() in ready:
@@ -257,7 +268,7 @@ class Boundary:
             if self._channel.fileno() in ready:
                 message = wire.receive(self._channel)
                 if message.word == "ended":
-                    return message.fields[0], int(message.fields[1])
+                    return message.fields[0], int(message.fields[1]), int(message.fields[2])
                 if message.word == "stopped":
                     self._stop(int(message.fields[0]))
                 elif message.word == "refused":
@@ -330,6 +341,8 @@ class Boundary:
         if self._relay is not None:
             self._relay.close()
             self._relay = None
+        if self._doorway is not None or "doorway" in self._received:
+            self.doorway.close()
         self._inbox.close()
         self._channel.close()
         init = self._received.pop("init", None)

@@ -3,8 +3,8 @@
 One datagram on a SOCK_SEQPACKET pair is one message: a word, then fields, separated by NUL (so any path
 fits). The agent never holds either end: both are closed before it is executed.
 
-    up      sockets (+5 descriptors) | grants | withheld | init (+1: its pidfd) | ready (+1 with a terminal)
-            failed | started | stopped | refused | ended
+    up      sockets (+5 descriptors) | doorway (+1, with published ports) | grants | withheld
+            init (+1: its pidfd) | ready (+1 with a terminal) | failed | started | stopped | refused | ended
     down    start (+1: the files) | signal | continue
 """
 

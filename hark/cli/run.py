@@ -17,6 +17,7 @@ SPEC: Final = Spec(
         Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
         Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
         Option("workdir", "the project directory, writable; the current one by default", "DIR"),
+        Option("wait-children", "last until every process of the command has ended, not only the first"),
         Option(
             "upstream",
             "dial this address for an allowed host; may be repeated",
@@ -53,6 +54,7 @@ def run(args: Args) -> int:
         read=args.texts("read"),
         write=args.texts("write"),
         workdir=args.text("workdir"),
+        wait_children=args.flag("wait-children"),
         upstreams=args.texts("upstream"),
         upstream_roots=args.texts("upstream-ca"),
     )

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from hark.errors import ConfinementError, PolicyError, RecordError
-from hark.run import MAX_DENIALS_SHOWN, _reason, _refusal, _signal_name, not_found, summary_lines
+from hark.run import MAX_DENIALS_SHOWN, _reason, _refusal, _signal_name, left_behind, not_found, summary_lines
 from launcher.supervise import Ended, NotFoundError
 from mediator.ledger import Denied, Summary
 
@@ -73,3 +73,8 @@ def test_a_denial_that_no_policy_line_would_lift_says_why():
 
 def test_a_program_that_was_not_found_is_answered_with_the_grants_that_would_show_it():
     assert not_found(("/a/bin", "/b")).endswith("to show them: -read /a/bin -read /b")
+
+
+def test_what_was_ended_with_the_agent_is_said_with_the_option_that_waits():
+    assert left_behind(1).startswith("a process of the agent was still running")
+    assert left_behind(3).endswith("-wait-children waits for them")

@@ -45,7 +45,7 @@ def test_an_orphans_end_is_not_taken_for_the_agents() -> None:
 
 def test_a_process_that_ignores_everything_ends_with_the_run() -> None:
     script = "setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep 1; done' & exit 0"
-    assert shell(script).ended == Ended(code=0)
+    assert shell(script).ended == Ended(code=0, left=2)
 
 
 def test_the_agents_own_kill_of_everything_does_not_end_process_1() -> None:

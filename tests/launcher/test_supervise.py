@@ -14,9 +14,10 @@ from typing import Any, Final
 import pytest
 
 from hark.errors import ConfinementError
-from launcher import build, init, kernel, landlock, network, seccomp, wire
+from launcher import build, kernel, landlock, network, seccomp, wire
 from launcher.plan import Access, Grant
 from launcher.supervise import Boundary, Ended, launch
+from launcher.watch import Watch
 from tests.launcher.rig import (
     WHO,
     Result,
@@ -403,7 +404,7 @@ def test_a_process_1_that_fails_while_the_agent_runs_says_why_it_ended(error: Ex
     def fail(*_arguments: object) -> None:
         raise error
 
-    ended = shell("exit 3", change=without(init, "_reap", fail)).ended
+    ended = shell("exit 3", change=without(Watch, "reap", fail)).ended
     assert ended == Ended(
         signal=signal.SIGKILL,
         killed=f"the process that watches the agent failed: {type(error).__name__}: {error}",

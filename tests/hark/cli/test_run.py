@@ -39,11 +39,14 @@ def test_every_option_reaches_the_run_in_either_spelling(seen):
         "-write=w",
         "-workdir",
         "d",
+        "-wait-children",
     ]
     words += ["-upstream", "a=1", "-upstream", "b=2", "--upstream-ca", "c", "--", "prog", "-x", "--", "y"]
     assert entry(words) == 42
     assert seen == [
-        Options(("prog", "-x", "--", "y"), "p", "b", "k", ("r1", "r2"), ("w",), "d", ("a=1", "b=2"), ("c",))
+        Options(
+            ("prog", "-x", "--", "y"), "p", "b", "k", ("r1", "r2"), ("w",), "d", ("a=1", "b=2"), ("c",), True
+        )
     ]
 
 
