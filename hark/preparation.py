@@ -7,7 +7,7 @@ import os
 import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hark import environment, nesting, project
 from hark.command import find_command, installation, whole
@@ -20,6 +20,9 @@ from hark.policy.parse import MAX_POLICY, parse_policy
 from hark.secrets import expanded, resolve
 from launcher import system
 from launcher.plan import Access, Grant, Plan
+
+if TYPE_CHECKING:
+    from mediator.proxy import Proxies
 
 CA_BUNDLE: Final = "/run/hark/ca-bundle.pem"
 """Where the agent finds the host's roots and the run's CA as one file: the same path on every machine."""
@@ -40,6 +43,7 @@ class Options:
     upstreams: tuple[str, ...] = ()
     upstream_roots: tuple[str, ...] = ()
     wait_children: bool = False
+    via_proxy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class Prepared:
     secrets: tuple[Secret, ...]
     upstreams: Mapping[str, str]
     upstream_roots: tuple[bytes, ...]
+    proxies: "Proxies | None"
     project: project.Project
     unseen: tuple[str, ...] = ()
     """What of the caller's PATH the agent does not see, as grants that would show its programs."""
@@ -100,7 +105,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         nesting.check(plan, surveyed.watched)
     upstreams = _upstreams(options.upstreams, policy)
     unseen = tuple(whole(entry, home) for entry in environment.unseen(path, [g.path for g in grants]))
-    return Prepared(plan, policy, secrets, upstreams, _roots(options.upstream_roots), surveyed, unseen)
+    roots = _roots(options.upstream_roots)
+    proxies = _proxies(environ, plan) if options.via_proxy else None
+    return Prepared(plan, policy, secrets, upstreams, roots, proxies, surveyed, unseen)
 
 
 def read_policy(path: str | None) -> Policy:
@@ -249,6 +256,20 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
             )
         upstreams[name] = address
     return upstreams
+
+
+def _proxies(environ: Mapping[str, str], plan: Plan) -> "Proxies":
+    """Read the caller's proxies for `-via-proxy`; their credentials are not the agent's to see."""
+    from mediator.proxy import read_proxies
+
+    proxies = read_proxies(environ)
+    for proxy in proxies.all:
+        if proxy.password and any(proxy.password in word for word in (*plan.env.values(), *plan.argv)):
+            raise PolicyError(
+                f"the agent's environment or arguments hold the password of the proxy {proxy}; take it out "
+                "of env.pass, env.set or the command"
+            )
+    return proxies
 
 
 def _roots(paths: tuple[str, ...]) -> tuple[bytes, ...]:

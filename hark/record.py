@@ -15,8 +15,9 @@ from hark.bundle.bounds import RunStart
 from hark.bundle.events import Boundary, EnvSnapshot, Event, PolicyLoaded
 from hark.bundle.hashing import content_hash
 from hark.bundle.header import Header
+from hark.policy.model import HostRule
 from hark.preparation import Prepared
-from launcher.plan import Access, Plan
+from launcher.plan import Access
 from launcher.supervise import Facts
 
 PROVIDERS: Final = ("network", "dns", "secrets")
@@ -47,7 +48,7 @@ def opening(run_id: str, prepared: Prepared) -> Iterator[Event]:
         working_dir=_utf8(plan.workdir),
         provider_set=PROVIDERS,
         argv=tuple(_utf8(word) for word in plan.argv),
-        upstreams=tuple(sorted(f"{host}={address}" for host, address in prepared.upstreams.items())),
+        upstreams=tuple(sorted(_upstreams(prepared))),
     )
     yield PolicyLoaded(
         source=_utf8(policy.source),
@@ -59,9 +60,20 @@ def opening(run_id: str, prepared: Prepared) -> Iterator[Event]:
     yield EnvSnapshot(vars=_text(plan.env))
 
 
-def boundary(plan: Plan, facts: Facts, upstream_roots: tuple[bytes, ...] = ()) -> Boundary:
+def _upstreams(prepared: Prepared) -> Iterator[str]:
+    """Yield where hosts are dialled instead: the command line's words, then what the policy's rules say."""
+    for host, address in prepared.upstreams.items():
+        yield f"{host}={address}"
+    for rule in prepared.policy.rules:
+        if rule.upstream is not None:
+            yield from (f"{HostRule(rule.host, port)}={rule.upstream}" for port in rule.ports)
+
+
+def boundary(prepared: Prepared, facts: Facts) -> Boundary:
     """Return the event that says what the kernel enforces, once it does, and who else is trusted."""
-    extra_roots = [content_hash(pem).hex() for pem in upstream_roots]
+    plan = prepared.plan
+    extra_roots = [content_hash(pem).hex() for pem in prepared.upstream_roots]
+    proxies = () if prepared.proxies is None else prepared.proxies.all
     uncovered = set(facts.uncovered)
     kept_back = (
         *(f"masked {path}" for path in plan.masked if path not in uncovered),
@@ -70,6 +82,7 @@ def boundary(plan: Plan, facts: Facts, upstream_roots: tuple[bytes, ...] = ()) -
     )
     notes = (
         *(f"-upstream-ca: roots with the hash {root}" for root in extra_roots),
+        *(f"-via-proxy: upstreams are dialled through {proxy}" for proxy in proxies),
         *(f"grant withheld, since hark's own files lie in it: {path}" for path in facts.withheld),
         *(f"network setting not taken by this kernel: {name}" for name in facts.settings_unset),
     )

@@ -174,12 +174,13 @@ class _Run:
             secrets=self.prepared.secrets,
             upstreams=self.prepared.upstreams,
             upstream_roots=self.prepared.upstream_roots,
+            proxies=self.prepared.proxies,
             host_roots=roots,
         )
         for event in record.opening(self.place.run_id, self.prepared):
             writer.append(event)
         mediator = Mediator(config, self.boundary.sockets, writer, ca, self.fail)
-        writer.append(record.boundary(self.plan, self.boundary.facts, config.upstream_roots), durable=True)
+        writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         mediator.start()
         try:
             self.boundary.start(_files(ca.trust_bundle(roots), self.plan, self.environ))

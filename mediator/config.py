@@ -6,6 +6,7 @@ from typing import Protocol
 
 from hark.bundle.events import Event
 from hark.policy.model import Policy, Secret
+from mediator.proxy import Proxies
 
 
 class Recorder(Protocol):
@@ -30,5 +31,7 @@ class MediatorConfig:
     """`-upstream HOST=ADDR[:PORT]`: where to dial instead, by canonical host name."""
     upstream_roots: tuple[bytes, ...] = ()
     """`-upstream-ca`: extra PEM roots trusted for upstreams, beside the host's trust store."""
+    proxies: Proxies | None = None
+    """`-via-proxy`: the caller's proxies, through which upstreams are dialled."""
     host_roots: bytes = b""
     """The host's trust store as PEM (`mediator.trust.host_roots`): what upstreams are verified with."""

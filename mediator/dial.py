@@ -1,7 +1,9 @@
 """Dial a real server from the host's side: resolve, refuse what may not be dialled, verify, connect.
 
 Always: TLS is verified against the host's roots and the caller's, for the canonical name that the policy
-allowed; there is no switch to skip it. Every failure is an UpstreamError whose sentence names the host.
+allowed; there is no switch to skip it. Every failure is an UpstreamError whose sentence names the host. An
+address that the operator named (`-upstream`, a rule's `upstream`) is dialled directly whatever it is; of
+other targets, those that the caller's proxy is for are dialled through it, and their names not resolved here.
 """
 
 import asyncio
@@ -10,22 +12,24 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakSet
 
 from hark.errors import UpstreamError
 from hark.policy.host import is_address
+from hark.policy.model import Address
 from mediator.authority import Destination
+from mediator.connect import ConnectError, through
+from mediator.proxy import Proxies, Proxy
+from mediator.transport import Streams
 from mediator.trust import certificates
-from mediator.upstream import Redirect, dialable
+from mediator.upstream import Redirect, behind_proxy, dialable
 
 NEXT_ADDRESS_S: Final = 3.0  # a server with several addresses: a dead first one costs this
 LAST_ADDRESS_S: Final = 15.0  # as curl and browsers give up
 READ_LIMIT: Final = 1 << 18  # four reads; the rest waits in the kernel, so memory is bounded
-
-type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class UpstreamTrust:
@@ -63,6 +67,9 @@ class Dialler:
 
     redirects: Mapping[str, Redirect]
     trust: UpstreamTrust
+    appointed: Callable[[Destination], Address | None] = lambda _: None
+    """Where the policy has a target dialled instead."""
+    proxies: Proxies | None = None
     opened: WeakSet[asyncio.WriteTransport] = field(default_factory=WeakSet)
 
     def abort_all(self) -> None:
@@ -70,43 +77,75 @@ class Dialler:
         for transport in list(self.opened):
             transport.abort()
 
-    async def dial(self, target: Destination, *, tls: bool, h2: bool) -> Streams:
-        """Connect to an allowed host. Raises UpstreamError."""
-        reader, writer = await self._connected(target, tls=tls, h2=h2)
-        self.opened.add(writer.transport)
-        return reader, writer
-
-    async def _connected(self, target: Destination, *, tls: bool, h2: bool) -> Streams:
+    async def dial(self, target: Destination, *, tls: bool, h2: bool, raw: bool = False) -> Streams:
+        """Connect to an allowed host. `raw`: for bytes, not for HTTP. Raises UpstreamError."""
         context = self.trust.context(h2=h2) if tls else None
-        places = await self._places(target)
+        place = self._explicit(target)
+        proxy = None
+        if place is None and self.proxies is not None:
+            proxy = self.proxies.of(target, plain=not tls and not raw)
+        if proxy is not None:
+            streams = await self._through(proxy, target, context)
+        else:
+            streams = await self._connected(target, [place] if place else await _places(target), context)
+        self.opened.add(streams.writer.transport)
+        return streams
+
+    async def _connected(
+        self, target: Destination, places: list[tuple[str, int]], context: ssl.SSLContext | None
+    ) -> Streams:
         problem = ""
         for number, (address, port) in enumerate(places, 1):
             timeout = LAST_ADDRESS_S if number == len(places) else NEXT_ADDRESS_S
             try:
                 async with asyncio.timeout(timeout):
-                    return await asyncio.open_connection(
+                    reader, writer = await asyncio.open_connection(
                         address,
                         port,
                         ssl=context,
                         server_hostname=target.host if context else None,
                         limit=READ_LIMIT,
                     )
+                    return Streams(reader, writer)
             except ssl.SSLCertVerificationError as error:
-                raise UpstreamError(
-                    f"the certificate of {target.host} does not verify: {error.verify_message}"
-                ) from None
+                raise _unverified(target.host, error) from None
             except (OSError, TimeoutError) as error:
                 problem = f"{address} port {port}: {_words(error)}"
         raise UpstreamError(f"{target.host} cannot be reached at {problem}")
 
-    async def _places(self, target: Destination) -> list[tuple[str, int]]:
+    def _explicit(self, target: Destination) -> tuple[str, int] | None:
+        """Return the one address that the operator named, if any: the command line's before the policy's."""
         redirect = self.redirects.get(target.host)
         if redirect is not None:
-            return [redirect.of(target)]
-        addresses, why = dialable(target.host, await _resolve(target))
+            return redirect.of(target)
+        appointed = self.appointed(target)
+        return None if appointed is None else (appointed.host, appointed.port)
+
+    async def _through(self, proxy: Proxy, target: Destination, context: ssl.SSLContext | None) -> Streams:
+        why = behind_proxy(target.host)
         if why:
             raise UpstreamError(why)
-        return [(address, target.port) for address in addresses]
+        own = self.trust.context(h2=False) if proxy.tls else None
+        try:
+            async with asyncio.timeout(LAST_ADDRESS_S):
+                return await through(proxy, target, proxy_tls=own, tls=context, limit=READ_LIMIT)
+        except ssl.SSLCertVerificationError as error:
+            names = target.host if not proxy.tls else f"{target.host} or of the proxy {proxy}"
+            raise _unverified(names, error) from None
+        except (ConnectError, OSError, TimeoutError) as error:
+            words = str(error) if isinstance(error, ConnectError) else _words(error)
+            raise UpstreamError(f"{target} cannot be reached through the proxy {proxy}: {words}") from None
+
+
+def _unverified(whose: str, error: ssl.SSLCertVerificationError) -> UpstreamError:
+    return UpstreamError(f"the certificate of {whose} does not verify: {error.verify_message}")
+
+
+async def _places(target: Destination) -> list[tuple[str, int]]:
+    addresses, why = dialable(target.host, await _resolve(target))
+    if why:
+        raise UpstreamError(why)
+    return [(address, target.port) for address in addresses]
 
 
 async def _resolve(target: Destination) -> list[str]:

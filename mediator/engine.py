@@ -12,7 +12,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from mediator.authority import Destination
+from hark.policy.decide import Allow
+from hark.policy.model import Address
+from mediator.authority import Destination, judge_dial
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
 from mediator.credentials import Broker
@@ -90,7 +92,7 @@ class Engine:
         tunnel = Tunnel(target, streams, self._ledger, self._broker)
 
         async def dial() -> Streams:
-            return Streams(*await self.dialler().dial(target, tls=False, h2=False))
+            return await self.dialler().dial(target, tls=False, h2=False, raw=True)
 
         self._open.add(tunnel)
         try:
@@ -105,8 +107,13 @@ class Engine:
             from mediator.upstream import read_redirects
 
             trust = UpstreamTrust(self._config.host_roots, *self._config.upstream_roots)
-            self._dialler = Dialler(read_redirects(self._config.upstreams), trust)
+            redirects = read_redirects(self._config.upstreams)
+            self._dialler = Dialler(redirects, trust, self._appointed, self._config.proxies)
         return self._dialler
+
+    def _appointed(self, target: Destination) -> Address | None:
+        verdict = judge_dial(self._config.policy, target)
+        return verdict.by.upstream if isinstance(verdict, Allow) and verdict.by is not None else None
 
     async def stop(self) -> None:
         """Give what is under way a moment, then record its end and close it."""

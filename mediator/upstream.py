@@ -1,8 +1,8 @@
 """Which address a host is dialled at, decided on the host's side. Pure: the caller resolves and dials.
 
-Always: an explicit `-upstream` wins and may name any address. Without one, a name that resolves to this
-machine, its link or a group (metadata services, rebinding) is not dialled. A literal that the policy allows
-is held to the same rule.
+Always: an explicit address (`-upstream`, a rule's `upstream`) wins and may be any. Without one, a name that
+resolves to this machine, its link or a group (metadata services, rebinding) is not dialled. A literal that
+the policy allows is held to the same rule.
 """
 
 import ipaddress
@@ -65,7 +65,18 @@ def dialable(host: str, addresses: Iterable[str]) -> tuple[tuple[str, ...], str]
         return tuple(good), ""
     if not bad:
         return (), f"{host} resolves to no address"
-    return (), f"{host} is at {', '.join(bad)}; -upstream {host}=ADDRESS allows that explicitly"
+    return (), (
+        f"{host} is at {', '.join(bad)}; -upstream {host}=ADDRESS, or upstream in its [[allow]], allows that "
+        "explicitly"
+    )
+
+
+def behind_proxy(host: str) -> str:
+    """Say why a host is not asked of a proxy, or nothing: it would be the proxy's own machine or link."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return f"{host} is not asked of a proxy, whose own machine it would be"
+    why = forbidden(host) if is_address(host) else None
+    return "" if why is None else f"{host} ({why}) is not asked of a proxy"
 
 
 def _embedded(ip: Address) -> Address:

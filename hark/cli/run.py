@@ -27,6 +27,7 @@ SPEC: Final = Spec(
         Option(
             "upstream-ca", "trust these PEM roots for upstreams too; may be repeated", "FILE", repeat=True
         ),
+        Option("via-proxy", "dial upstreams through the proxy that HTTPS_PROXY and HTTP_PROXY name"),
     ),
     about=(
         "The command sees the system read-only, its own interpreter, and the project directory. It reaches\n"
@@ -57,6 +58,7 @@ def run(args: Args) -> int:
         wait_children=args.flag("wait-children"),
         upstreams=args.texts("upstream"),
         upstream_roots=args.texts("upstream-ca"),
+        via_proxy=args.flag("via-proxy"),
     )
     return run_command(options, os.environ, terminal=_has_terminal(), say=_say)
 

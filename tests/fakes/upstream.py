@@ -194,7 +194,7 @@ def serving(*names: str, tls: bool = True) -> Iterator[Upstream]:
     server.upstream = upstream
     upstream.port = server.server_address[1]
     if tls:
-        upstream.ca_pem, server.context = _context(names)
+        upstream.ca_pem, server.context = certified(names)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -211,8 +211,9 @@ class _Named(ssl.SSLSocket):
     hark_sni: str | None = None
 
 
-def _context(names: tuple[str, ...]) -> tuple[bytes, ssl.SSLContext]:
-    ca_key, ca = _certificate(None, None, ("stub CA",), ca=True)
+def certified(names: tuple[str, ...]) -> tuple[bytes, ssl.SSLContext]:
+    """Return a CA and a server context with a certificate of it for `names`."""
+    ca_key, ca = _certificate(None, None, (f"stub CA of {names[0]}",), ca=True)
     key, leaf = _certificate(ca_key, ca, names, ca=False)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslsocket_class = _Named

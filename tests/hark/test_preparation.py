@@ -186,3 +186,16 @@ def test_a_secret_too_short_to_tell_apart_is_refused_before_anything_starts(plac
     name = policy(place, 'allow_hosts = ["api.example"]\n[secrets.KEY]\nenv = "REAL"\n')
     with pytest.raises(PolicyError, match=r"secrets\.KEY has 3 characters"):
         ready(place, policy=name, environ={"REAL": "abc"})
+
+
+def test_the_callers_proxy_is_read_and_its_password_is_kept_from_the_agent(place):
+    env = {"HTTPS_PROXY": "http://me:pass-word@proxy.example:3128"}
+    prepared = ready(place, environ=env, via_proxy=True)
+    assert [str(proxy) for proxy in prepared.proxies.all] == ["http://proxy.example:3128"]
+    assert not any("pass-word" in value for value in prepared.plan.env.values())
+    assert ready(place, environ=env).proxies is None
+    passes = policy(place, '[env]\npass = ["HTTPS_PROXY"]\n')
+    with pytest.raises(PolicyError, match=r"hold the password of the proxy http://proxy\.example:3128"):
+        ready(place, environ=env, via_proxy=True, policy=passes)
+    with pytest.raises(PolicyError, match="-via-proxy: neither"):
+        ready(place, via_proxy=True)

@@ -1,6 +1,7 @@
 """The opening of a record: what was asked, by hash and in full, and what was in force."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from hark import record
 from hark.bundle.bounds import RunStart
 from hark.bundle.events import EnvSnapshot, PolicyLoaded, encode
 from hark.bundle.hashing import leaf_hash
+from hark.policy.model import Address, Rule, Speaks
 from hark.preparation import Options, Prepared, prepare
 from launcher.supervise import AppliedGrant, Facts
+from mediator.proxy import read_proxies
 
 
 @pytest.fixture
@@ -49,6 +52,18 @@ def test_the_opening_holds_argv_policy_environment_and_upstreams(prepared):
     assert env.vars["HOME"] == prepared.plan.home
 
 
+def test_the_upstreams_of_rules_and_the_proxies_are_recorded_without_credentials(prepared):
+    rule = Rule("db.example", (5432, 443), "allow 1", Speaks.TCP, upstream=Address("127.0.0.1", 5433))
+    proxies = read_proxies({"HTTPS_PROXY": "http://me:pass-word@proxy.example:3128"})
+    changed = replace(prepared, policy=replace(prepared.policy, allow=(rule,)), proxies=proxies)
+    start, *_ = record.opening("RUN", changed)
+    assert isinstance(start, RunStart)
+    assert start.upstreams[2:] == ("db.example:5432=127.0.0.1:5433", "db.example=127.0.0.1:5433")
+    event = record.boundary(changed, Facts("6.1", "x86_64", 5, 1000, 1000, (), (), (), ()))
+    assert event.notes == ("-via-proxy: upstreams are dialled through http://proxy.example:3128",)
+    assert b"pass-word" not in encode(event) + encode(start)
+
+
 def test_bytes_outside_utf_8_can_be_recorded(prepared):
     start, *_ = record.opening("RUN", prepared)
     assert isinstance(start, RunStart)
@@ -70,7 +85,7 @@ def test_what_was_in_force_is_recorded_and_not_what_was_asked_for(prepared):
         uncovered=plan.hidden[:1],
         settings_unset=("net.ipv4.icmp_ratelimit",),
     )
-    event = record.boundary(plan, facts)
+    event = record.boundary(prepared, facts)
     assert (event.landlock_abi, event.kernel, event.uid) == (5, "6.1 x86_64", 1000)
     assert event.grants == ("read /usr: system, as they are",)
     assert f"hidden {plan.hidden[0]}" not in event.withheld

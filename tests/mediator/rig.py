@@ -15,6 +15,7 @@ from launcher.plan import Sockets
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
 from mediator.origin import Accepted
+from mediator.proxy import Proxies
 from mediator.serve import Mediator
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import Upstream, serving
@@ -126,13 +127,18 @@ def running(
     recorder: ListRecorder | None = None,
     policy: Policy | None = None,
     rules: tuple[Rule, ...] = (),
+    proxies: Proxies | None = None,
 ) -> Iterator[Rig]:
     """Run a mediator that allows `allow` and what `rules` say, or under `policy`."""
     recorder = recorder or ListRecorder()
     hosts = tuple(HostRule.parse(text) for text in allow)
     policy = policy or Policy(source="test", allow_hosts=hosts, allow=rules)
     config = MediatorConfig(
-        policy=policy, secrets=secrets, upstreams=upstreams or {}, upstream_roots=(roots,)
+        policy=policy,
+        secrets=secrets,
+        upstreams=upstreams or {},
+        upstream_roots=(roots,),
+        proxies=proxies,
     )
     with ExitStack() as stack:
         sockets = loopback_sockets()

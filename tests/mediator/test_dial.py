@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hark.errors import UpstreamError
+from hark.policy.model import Address
 from mediator import dial
 from mediator.authority import Destination
 from mediator.dial import Dialler, UpstreamTrust
@@ -163,3 +164,19 @@ def test_one_damaged_root_does_not_take_the_others_away() -> None:
     with serving(API) as upstream:
         dialler = Dialler(read_redirects({API: upstream.address}), UpstreamTrust(damaged + upstream.ca_pem))
         assert attempt(dialler) == "http/1.1"
+
+
+def test_an_address_that_a_rule_appoints_is_dialled_although_it_is_this_machine() -> None:
+    with serving(API) as upstream:
+        trust = UpstreamTrust(upstream.ca_pem)
+        here = Address("127.0.0.1", upstream.port)
+        assert attempt(Dialler({}, trust, lambda target: here if target == TARGET else None)) == "http/1.1"
+        with pytest.raises(UpstreamError, match="loopback"):
+            attempt(Dialler({}, trust, lambda _: None), Destination("127.0.0.1", upstream.port))
+
+
+def test_the_command_lines_address_comes_before_the_policys() -> None:
+    with serving(API) as upstream:
+        nowhere = Address("127.0.0.1", 1)
+        redirects = read_redirects({API: upstream.address})
+        assert attempt(Dialler(redirects, UpstreamTrust(upstream.ca_pem), lambda _: nowhere)) == "http/1.1"

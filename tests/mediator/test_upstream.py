@@ -35,7 +35,7 @@ def test_an_address_of_this_machine_its_link_or_a_group_is_not_dialled(address: 
     assert forbidden(address)
     addresses, why = dialable("api.example.test", [address])
     assert addresses == ()
-    assert "-upstream api.example.test=ADDRESS allows that explicitly" in why
+    assert "-upstream api.example.test=ADDRESS, or upstream in its [[allow]], allows that" in why
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "10.0.0.1", "2001:db8::1", "fd00::1", "64:ff9b::c000:201"])
