@@ -50,6 +50,15 @@ class RecordError(HarkError):
     exit_code: ClassVar[int] = 123
 
 
+class LimitError(RecordError):
+    """A limit of the policy's was reached: the run is ended, and what is on record is sealed.
+
+    The message begins with the limit's key in the policy.
+    """
+
+    exit_code: ClassVar[int] = 124
+
+
 class UpstreamError(HarkError):
     """A real server could not be reached or is not who it should be."""
 

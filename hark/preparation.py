@@ -97,6 +97,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         protected=(*surveyed.protected, *_own_inputs(options), *shield(_writable(grants))),
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
+        limits=policy.limits,
         terminal=terminal,
         nested=policy.nested_sandboxes,
         wait_for_all=options.wait_children,

@@ -17,6 +17,7 @@ from hark.bundle.hashing import content_hash
 from hark.bundle.header import Header
 from hark.policy.model import HostRule
 from hark.preparation import Prepared
+from launcher import ceilings
 from launcher.plan import Access
 from launcher.supervise import Facts
 
@@ -85,6 +86,7 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         *(f"-via-proxy: upstreams are dialled through {proxy}" for proxy in proxies),
         *(f"grant withheld, since hark's own files lie in it: {path}" for path in facts.withheld),
         *(f"network setting not taken by this kernel: {name}" for name in facts.settings_unset),
+        *ceilings.in_force(plan.limits),
     )
     return Boundary(
         landlock_abi=facts.landlock_abi,

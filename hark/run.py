@@ -3,8 +3,8 @@
 The boundary is forked first, while this process has one thread and few imports. Whatever was asked, allowed
 and granted is in the file before the agent's first instruction. When the agent has ended, the mediator is
 drained, the file is searched for credentials, and only then sealed. A record that cannot be kept ends the
-run with 123; what fails before the agent starts refuses it with 125. Nothing here prints: `say` gets each
-sentence that the user should see.
+run with 123, a limit of the policy's with 124; what fails before the agent starts refuses it with 125.
+Nothing here prints: `say` gets each sentence that the user should see.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark import nesting, project
 from hark.bundle import outcome
-from hark.errors import ConfinementError, HarkError, RecordError
+from hark.errors import ConfinementError, HarkError, LimitError, RecordError
 from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
 from launcher.plan import GATEWAY_V4
 from launcher.supervise import Boundary, Ended, NeverStarted, launch
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from mediator.serve import Mediator
 
 EXIT_RECORDER: Final = RecordError.exit_code
+EXIT_LIMIT: Final = LimitError.exit_code  # as timeout(1)
+GRACE_S: Final = 5.0  # between SIGTERM and SIGKILL, for an agent whose time is up
 EXIT_NOT_FOUND: Final = 127
 """What a shell ends with when its last command was not found."""
 PREFETCH_AFTER_S: Final = 0.25
@@ -97,6 +99,7 @@ class _Run:
         self.environ = environ
         self.say = say
         self.failure: str | None = None
+        self.limit: str | None = None
         # Held open from before the agent starts, but opened after the fork: no process inside has it.
         self.destination: Destination | None = None
 
@@ -113,7 +116,11 @@ class _Run:
             self.destination = Destination.open(self.place.output)
         try:
             writer = Writer.create(
-                self.place.path, header, guard=broker.guard, on_failure=lambda error: self.fail(str(error))
+                self.place.path,
+                header,
+                guard=broker.guard,
+                on_failure=self._unwritten,
+                max_bytes=self.prepared.policy.max_bytes,
             )
         except RecordError as error:
             raise _refusal(error) from error
@@ -122,9 +129,26 @@ class _Run:
 
     def fail(self, why: str) -> None:
         """Mark the run as failed and end it. From any thread; the first reason is the one that counts."""
-        if self.failure is None:
+        if self.failure is None and self.limit is None:
             self.failure = why
         self.boundary.kill(why)
+
+    def reach(self, limit: str) -> None:
+        """End the run because of a limit of the policy's. As `fail`."""
+        if self.failure is None and self.limit is None:
+            self.limit = limit
+        self.boundary.kill(limit)
+
+    def _unwritten(self, error: RecordError) -> None:
+        if isinstance(error, LimitError):
+            self.reach(str(error))
+        else:
+            self.fail(str(error))
+
+    def _time_is_up(self, seconds: float) -> None:
+        if self.failure is None and self.limit is None:
+            self.limit = f"limits.time was reached: the agent ran for {seconds:g} seconds"
+        self.boundary.terminate(self.limit or "", GRACE_S)
 
     def _recorded(self, writer: Writer, broker: Broker) -> int:
         before = project.fingerprints(self.prepared.project.watched)
@@ -151,12 +175,17 @@ class _Run:
 
     def _attend(self, mediator: Mediator) -> Ended:
         """Wait for the agent to end, then for all that it sent to be on the record."""
-        prefetch = threading.Timer(PREFETCH_AFTER_S, mediator.prefetch)
-        prefetch.start()
+        timers = [threading.Timer(PREFETCH_AFTER_S, mediator.prefetch)]
+        if (seconds := self.plan.limits.time_s) is not None:
+            timers.append(threading.Timer(seconds, self._time_is_up, (seconds,)))
+        for timer in timers:
+            timer.daemon = True
+            timer.start()
         try:
             return self.boundary.wait()
         finally:
-            prefetch.cancel()
+            for timer in timers:
+                timer.cancel()
             mediator.stop()
 
     def _start(self, writer: Writer) -> Mediator:
@@ -179,7 +208,7 @@ class _Run:
         )
         for event in record.opening(self.place.run_id, self.prepared):
             writer.append(event)
-        mediator = Mediator(config, self.boundary.sockets, writer, ca, self.fail)
+        mediator = Mediator(config, self.boundary.sockets, writer, ca, self.fail, on_limit=self.reach)
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         mediator.start()
         try:
@@ -191,6 +220,11 @@ class _Run:
 
     def _finish(self, writer: Writer, broker: Broker, ended: Ended) -> int:
         """Say how the run ended, on the record and to the caller."""
+        limit = None if self.failure is not None else self.limit or ended.limit
+        if limit is not None:
+            self.say(f"the run was ended: {limit}")
+            sealed = self._seal(writer, broker, outcome.reason(outcome.INTERRUPTED, limit), EXIT_LIMIT)
+            return EXIT_LIMIT if sealed else EXIT_RECORDER
         why = self.failure or ended.killed
         if why is None and writer.refused:
             why = f"{writer.refused} events could not be recorded"
@@ -284,6 +318,8 @@ def _reason(ended: Ended) -> str:
         return outcome.reason(outcome.INTERRUPTED, _signal_name(ended.interrupted))
     if ended.signal is not None:
         return outcome.reason(outcome.SIGNAL, _signal_name(ended.signal))
+    if ended.passed_on is not None:
+        return outcome.reason(outcome.EXIT, f"after {_signal_name(ended.passed_on)}")
     return outcome.EXIT
 
 

@@ -5,8 +5,9 @@
     3  signals as the caller had them, no core dumps
     4  capabilities dropped for good, NO_NEW_PRIVS
     5  Landlock, after the last mount
-    6  seccomp, last: it forbids some of what came before
-    7  exec
+    6  the policy's limits
+    7  seccomp, last: it forbids some of what came before
+    8  exec
 
 No step is optional and none is skipped: one that fails is reported through the status pair and the process
 ends. It closes by itself when exec succeeds.
@@ -19,7 +20,7 @@ import signal
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from launcher import kernel, landlock, refusals, seccomp, wire
+from launcher import ceilings, kernel, landlock, refusals, seccomp, wire
 from launcher.caller import Inherited
 from launcher.plan import Plan
 from launcher.view import View
@@ -56,6 +57,8 @@ def become(agent: Agent) -> NoReturn:
         kernel.no_new_privileges()
         step = "apply Landlock"
         landlock.restrict(agent.view, list(agent.shown), nested=agent.plan.nested)
+        step = "set the policy's limits"
+        ceilings.impose(agent.plan.limits)
         step = "install the system call filter"
         listener = seccomp.install(agent.filter, listen=not agent.plan.nested)
         if listener is not None:

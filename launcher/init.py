@@ -13,19 +13,20 @@ import select
 import signal
 import socket
 import termios
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import kernel, mounts, seccomp, wire
+from launcher import ceilings, kernel, mounts, seccomp, wire
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
 from launcher.identity import Identity
 from launcher.plan import HOSTNAME, Plan
 from launcher.refusals import Refusals, read_status
 from launcher.trees import Tree
-from launcher.view import View
+from launcher.view import Kind, View
 from launcher.watch import Watch
 
 _TIOCSPTLCK: Final = 0x40045431  # unlocks the other end of a new pseudo-terminal
@@ -103,7 +104,7 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     if spawned is None:
         return
     try:
-        _watch(inside, *spawned, wake)
+        _watch(inside, *spawned, wake, _ceilings(inside))
     except Exception as error:  # noqa: BLE001  (the agent ends with this process, and the record says why)
         fail(inside.channel, f"the process that watches the agent failed: {type(error).__name__}: {error}")
 
@@ -156,7 +157,14 @@ def _spawn(
     return child, None if listener is None else Refusals(listener)
 
 
-def _watch(inside: Inside, agent: int, refusals: Refusals | None, wake: int) -> None:
+def _ceilings(inside: Inside) -> ceilings.Ceilings:
+    scratch = [layer.path for layer in inside.view.layers if layer.kind is Kind.SCRATCH]
+    return ceilings.Ceilings(inside.plan.limits, [*scratch, "/dev/shm"])  # noqa: S108  (the agent's own)
+
+
+def _watch(
+    inside: Inside, agent: int, refusals: Refusals | None, wake: int, limits: ceilings.Ceilings
+) -> None:
     watch = Watch(channel=inside.channel, agent=agent, wait_for_all=inside.plan.wait_for_all)
     poll = select.poll()
     if refusals is not None:
@@ -164,8 +172,10 @@ def _watch(inside: Inside, agent: int, refusals: Refusals | None, wake: int) -> 
     for source in (inside.channel.fileno(), inside.life, wake):
         poll.register(source, select.POLLIN)
     while True:
-        ready = dict(poll.poll())
+        ready = dict(poll.poll(limits.pause_ms))
         if inside.life in ready:
+            return
+        if _passed(inside.channel, limits.due(time.monotonic())):
             return
         if refusals is not None and refusals.fileno() in ready:
             _tell_of_refusal(inside.channel, poll, refusals, ready[refusals.fileno()])
@@ -174,8 +184,17 @@ def _watch(inside: Inside, agent: int, refusals: Refusals | None, wake: int) -> 
             watch.reap()
         if inside.channel.fileno() in ready and not watch.obey(wire.receive(inside.channel)):
             return
+        if watch.end is not None and _passed(inside.channel, limits.disk()):
+            return  # it may have ended because of it
         if watch.over():
             return
+
+
+def _passed(channel: socket.socket, limit: str | None) -> bool:
+    """Tell the supervisor which limit was passed; everything ends with this process."""
+    if limit is not None:
+        wire.send(channel, "limit", limit)
+    return limit is not None
 
 
 def _tell_of_refusal(channel: socket.socket, poll: select.poll, refusals: Refusals, event: int) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 
 from hark.errors import ConfinementError
 from launcher import kernel
+from launcher.ceilings import scratch_options
 from launcher.etc import generated
 from launcher.identity import Identity
 from launcher.plan import Plan
@@ -62,9 +63,10 @@ def build(
     os.chdir("/tmp")  # noqa: S108
     for name in ("dev", "etc", "proc", "run", "sys", "tmp", "var", _SCAFFOLD[1:]):
         os.mkdir(name)
-    _add_devices(devices)
+    room = scratch_options(plan.limits)
+    _add_devices(devices, room)
     kernel.mount("proc", "./proc", _NO_SPECIAL | kernel.MS_NOEXEC)
-    _add_layers(view, trees)
+    _add_layers(view, trees, room)
     _add_links(view)
     for name, content in generated(plan, identity).items():
         if not os.path.lexists("." + name):  # a grant of the host's own file is the operator's word
@@ -100,7 +102,7 @@ def _touch(path: str) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o644))
 
 
-def _add_devices(devices: Mapping[str, Tree]) -> None:
+def _add_devices(devices: Mapping[str, Tree], room: str) -> None:
     flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
     kernel.mount("tmpfs", "./dev", flags, "mode=755")
     for name, tree in devices.items():
@@ -112,7 +114,7 @@ def _add_devices(devices: Mapping[str, Tree]) -> None:
     # No gid=5 as on a host: group tty does not exist in the user namespace.
     kernel.mount("devpts", "./dev/pts", flags, "newinstance,ptmxmode=0666,mode=0620")
     os.mkdir("./dev/shm")
-    kernel.mount("tmpfs", "./dev/shm", _NO_SPECIAL, "mode=1777")
+    kernel.mount("tmpfs", "./dev/shm", _NO_SPECIAL, f"mode=1777{room}")
     _make_read_only("./dev")
 
 
@@ -124,14 +126,15 @@ def _make_read_only(path: str) -> None:
         os.close(place)
 
 
-def _add_layers(view: View, trees: Mapping[str, Tree]) -> None:
+def _add_layers(view: View, trees: Mapping[str, Tree], room: str) -> None:
     for layer in view.layers:
         place = "." + layer.path
         try:
             if layer.kind is Kind.SCRATCH:
                 os.makedirs(place, exist_ok=True)
                 shared = layer.path in SHARED_SCRATCH
-                kernel.mount("tmpfs", place, _NO_SPECIAL, "mode=1777" if shared else "mode=700")
+                mode = "mode=1777" if shared else "mode=700"
+                kernel.mount("tmpfs", place, _NO_SPECIAL, mode + room)
             else:
                 _add_grant(trees[layer.path], place)
         except OSError as error:

@@ -10,6 +10,8 @@ from enum import Enum
 from socket import socket
 from typing import Final
 
+from hark.policy.model import Limits
+
 GATEWAY_V4: Final = "10.200.1.1"
 AGENT_V4: Final = "10.200.1.2"
 GATEWAY_V6: Final = "fd00:6861:726b::1"
@@ -57,6 +59,8 @@ class Plan:
     hidden: tuple[str, ...] = ()
     home: str = "/"
     """HOME inside: an empty private directory unless it is granted."""
+    limits: Limits = field(default_factory=Limits)
+    """Those on processes, memory and disk are the launcher's (`launcher.ceilings`)."""
     terminal: bool = False
     """Give the agent a private pseudo-terminal, relayed to the caller's."""
     nested: bool = False

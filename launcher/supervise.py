@@ -11,8 +11,9 @@ import os
 import select
 import signal
 import socket
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import ClassVar, Final, Self
 
@@ -57,15 +58,26 @@ class Ended:
 
     code: int | None = None
     signal: int | None = None
-    interrupted: int | None = None
+    passed_on: int | None = None
     """The last SIGINT, SIGTERM, SIGHUP or SIGQUIT that was sent to us, and passed on, while the agent ran.
     What the agent's own terminal makes of Ctrl-C is the agent's own affair and not in here."""
+    limit: str | None = None
+    """Which of the plan's limits was passed, in words: everything inside was ended."""
     killed: str | None = None
     """Why the boundary was ended by us or by an accident; the agent's own end otherwise."""
     refused: tuple[str, ...] = ()
     """Programs, by the names they gave themselves, that were refused a user namespace."""
     left: int = 0
     """How many processes of the agent's were still there when its first one ended, and were ended with it."""
+
+    cut_short: bool = False
+    """The run was to wait for every process, and a signal ended that."""
+
+    @property
+    def interrupted(self) -> int | None:
+        """The signal that was passed on, if the run ended of it: the agent killed, or its code says so."""
+        of_it = self.passed_on is not None and self.status == 128 + self.passed_on
+        return self.passed_on if of_it or self.cut_short else None
 
     @property
     def status(self) -> int:
@@ -161,7 +173,9 @@ class Boundary:
         self._relay: Relay | None = None
         self._inbox = Inbox()
         self._killed: str | None = None
-        self._interrupted: int | None = None
+        self._passed_on: int | None = None
+        self._limit: str | None = None
+        self._last_resort: threading.Timer | None = None
         self._refused: list[str] = []
 
     def __enter__(self) -> Self:
@@ -250,13 +264,21 @@ class Boundary:
         finally:
             if self._relay is not None:
                 self._relay.leave()
-        refused = tuple(self._refused)
         if how is None:
-            killed = self._killed or _LOST
-            return Ended(signal=signal.SIGKILL, interrupted=self._interrupted, killed=killed, refused=refused)
-        kind, number, left = how
-        code, by_signal = (number, None) if kind == "code" else (None, number)
-        return Ended(code, by_signal, self._interrupted, self._killed, refused, left)
+            killed = None if self._limit is not None else self._killed or _LOST
+            ended = Ended(signal=signal.SIGKILL, killed=killed, limit=self._limit)
+        else:
+            kind, number, left = how
+            code, by_signal = (number, None) if kind == "code" else (None, number)
+            ended = Ended(code, by_signal, killed=self._killed, limit=self._too_large(by_signal), left=left)
+            ended = replace(ended, cut_short=self._plan.wait_for_all and left > 0)
+        return replace(ended, passed_on=self._passed_on, refused=tuple(self._refused))
+
+    def _too_large(self, by_signal: int | None) -> str | None:
+        disk = self._plan.limits.disk
+        if disk is None or by_signal != signal.SIGXFSZ:
+            return None
+        return f"limits.disk was reached: no file may be larger than {disk} bytes"
 
     def _relay_until_end(self) -> tuple[str, int, int] | None:
         while True:
@@ -273,6 +295,9 @@ class Boundary:
                     self._stop(int(message.fields[0]))
                 elif message.word == "refused":
                     self._refused.append(message.fields[0])
+                elif message.word == "limit":
+                    self._limit = message.fields[0]
+                    return None
                 elif message.word == "failed":
                     self._killed = self._killed or message.fields[1]
                     return None
@@ -293,7 +318,7 @@ class Boundary:
                     self._relay.resize()
                 continue
             if number in TERMINATING:
-                self._interrupted = int(number)
+                self._passed_on = int(number)
             self._tell("signal", str(int(number)), "group" if number in FOR_GROUP else "process")
 
     def _tell(self, word: str, *fields: str) -> None:
@@ -308,6 +333,14 @@ class Boundary:
         if self._relay is not None:
             self._relay.enter()
         self._tell("continue")
+
+    def terminate(self, why: str, grace_s: float) -> None:
+        """Ask the agent to end, and end everything inside if it has not after `grace_s`. From any thread."""
+        self._tell("signal", str(int(signal.SIGTERM)), "group")
+        self._tell("continue")  # a process that is stopped would not hear of it
+        self._last_resort = threading.Timer(grace_s, self.kill, (why,))
+        self._last_resort.daemon = True
+        self._last_resort.start()
 
     def kill(self, why: str) -> None:
         """End every process inside at once. May be called from any thread, more than once."""
@@ -335,6 +368,8 @@ class Boundary:
 
     def close(self) -> None:
         """End what still runs and give everything back; the sockets are the caller's. Idempotent."""
+        if self._last_resort is not None:
+            self._last_resort.cancel()
         if self._child is not None:
             self.kill(self._killed or "closed")
             self._reap()

@@ -1,7 +1,8 @@
 """What the mediator puts on the record: attempts before their decisions, exchanges numbered, nothing skipped.
 
 Always: `append` returns only once the event is recorded. A recorder that fails, or a flood past
-`MAX_ATTEMPTS_PER_SECOND`, marks the run as failed (`on_fatal`, once) and raises: the caller's flow dies.
+`MAX_ATTEMPTS_PER_SECOND`, marks the run as failed (`on_fatal`, once) and raises: the caller's flow dies. So
+does what the policy's limits on the record do not allow, and then the run is ended (`on_limit`).
 Denials are durable before their answer. Tables that the agent could grow are bounded, their events are not.
 """
 
@@ -18,11 +19,12 @@ from hark.bundle.events import (
     Event,
     SecretInjected,
 )
-from hark.errors import RecordError
+from hark.errors import LimitError, RecordError
 from hark.policy.decide import Allow, Deny, Verdict
 from mediator.authority import Destination
 from mediator.config import Recorder
 from mediator.credentials import Injection
+from mediator.pace import Pace
 from mediator.text import as_text
 
 MAX_SUMMARY: Final = 1000  # distinct denied targets that are counted one by one; nobody reads more lines
@@ -31,6 +33,7 @@ MAX_ATTEMPTS_PER_SECOND: Final = 2000
 with denials, and is ended in words rather than dropped in silence. Rejected packets count too, but there are
 never enough of them: `mediator.watcher` names some thousand and counts the rest."""
 MAX_BURST: Final = 20_000
+SUSTAINED_S: Final = 10  # of `limits.events_per_s`: shorter bursts are how programs start and talk
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +75,25 @@ class Ledger:
     """The one way to the recorder. Safe to call from any thread."""
 
     def __init__(
-        self, recorder: Recorder, on_fatal: Callable[[str], None], clock: Callable[[], float]
+        self,
+        recorder: Recorder,
+        on_fatal: Callable[[str], None],
+        clock: Callable[[], float],
+        *,
+        events_per_s: int | None = None,
+        on_limit: Callable[[str], None] | None = None,
     ) -> None:
         self._recorder = recorder
         self._on_fatal = on_fatal
+        self._on_limit = on_limit or on_fatal
         self._clock = clock
         self._lock = threading.Lock()
         self._exchange = 0
-        self._tokens = float(MAX_BURST)
-        self._refilled = clock()
+        self._attempts = Pace(MAX_ATTEMPTS_PER_SECOND, MAX_BURST, clock())
+        self._limit = events_per_s
+        self._events = (
+            None if events_per_s is None else Pace(events_per_s, events_per_s * SUSTAINED_S, clock())
+        )
         self._tally = _Tally()
         self.fatal: str | None = None
 
@@ -89,17 +102,36 @@ class Ledger:
         if self.fatal is not None:
             raise RecordError(f"nothing is recorded after a failure: {self.fatal}")
         try:
+            self._keep_pace()
             self._recorder.append(event, durable=durable)
+        except LimitError as error:
+            self._mark(str(error), self._on_limit)
+            raise
         except Exception as error:
             self.fail(f"{type(event).__name__} could not be recorded: {error}")
             raise
 
     def fail(self, reason: str) -> None:
         """Mark the run as failed. The first reason is the one that counts."""
+        self._mark(reason, self._on_fatal)
+
+    def _mark(self, reason: str, tell: Callable[[str], None]) -> None:
         with self._lock:
             first, self.fatal = self.fatal is None, self.fatal or reason
         if first:
-            self._on_fatal(reason)
+            tell(reason)
+
+    def _keep_pace(self) -> None:
+        """Raise LimitError where the policy allows no more events."""
+        if self._events is None:
+            return
+        with self._lock:
+            slow = self._events.take(self._clock())
+        if not slow:
+            raise LimitError(
+                f"limits.events_per_s was reached: more than {self._limit} events a second "
+                f"over {SUSTAINED_S} seconds"
+            )
 
     def next_exchange(self) -> int:
         """Return a number that no other exchange of the run has."""
@@ -165,12 +197,8 @@ class Ledger:
     def _admit(self) -> None:
         """Take one from the bucket of attempts. Raises RecordError where the agent floods."""
         with self._lock:
-            now = self._clock()
-            self._tokens += (now - self._refilled) * MAX_ATTEMPTS_PER_SECOND
-            self._tokens = min(self._tokens, MAX_BURST) - 1
-            self._refilled = now
-            empty = self._tokens < 0
-        if empty:
+            slow = self._attempts.take(self._clock())
+        if not slow:
             reason = (
                 f"the agent made more than {MAX_BURST} names, connections or packets at once and more than "
                 f"{MAX_ATTEMPTS_PER_SECOND} a second"

@@ -49,13 +49,20 @@ class Mediator:
         on_fatal: Callable[[str], None],
         *,
         origin: Origin = original_destination,
+        on_limit: Callable[[str], None] | None = None,
     ) -> None:
         self.broker = Broker(config.secrets)
         read_redirects(config.upstreams)
         self._sockets = sockets
         self._origin = origin
         self._policy = config.policy
-        self._ledger = Ledger(recorder, on_fatal, time.monotonic)
+        self._ledger = Ledger(
+            recorder,
+            on_fatal,
+            time.monotonic,
+            events_per_s=config.policy.limits.events_per_s,
+            on_limit=on_limit,
+        )
         self._engine = Engine(config, self.broker, self._ledger, ca)
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
         self._lock = threading.Lock()

@@ -29,6 +29,10 @@ type Guard = Callable[[bytes], None]
 """Looks at a payload before it is recorded. MUST raise if it may not be: then nothing of it is written."""
 
 
+class NoRoomError(Exception):
+    """The frame is larger than the room that there is for it."""
+
+
 class Signer(Protocol):
     """Who signs the tree head. `hark.bundle.tree_head.SigningKey` is one."""
 
@@ -74,13 +78,16 @@ class Assembler:
         """How many events were assembled, which is the sequence number of the next."""
         return self._mmr.count
 
-    def add(self, event: Event | Unknown, time: int) -> bytes:
-        """The frame of `event`; a RecordError (or what the guard raises) if it cannot be recorded."""
+    def add(self, event: Event | Unknown, time: int, room: int | None = None) -> bytes:
+        """The frame of `event`; a RecordError (or what the guard raises) if it cannot be recorded.
+
+        A frame of more than `room` bytes is refused with NoRoomError.
+        """
         if isinstance(event, RunStart):
             event = event._replace(header_hash=self._header_hash)
         if isinstance(event, Seal) or kind_of(event) == SEAL:
             raise RecordError("only sealing a bundle writes a Seal")
-        return self._add(event, time)
+        return self._add(event, time, room)
 
     def seal(self, outcome: str, time: int, signed_at: int, signer: Signer | None) -> tuple[bytes, Sealed]:
         """Seal frame and footer in one piece, and what they commit to."""
@@ -97,13 +104,15 @@ class Assembler:
         signature = signer.sign(message)
         return TreeHead(self.header.run_id, self.count, root, signed_at, signer.public_key, signature)
 
-    def _add(self, event: Event | Unknown, time: int) -> bytes:
+    def _add(self, event: Event | Unknown, time: int, room: int | None = None) -> bytes:
         seq, kind = self.count, kind_of(event)
         payload = encode(event, self._salt(seq))
         if len(payload) > frame.MAX_PAYLOAD:
             raise RecordError(
                 f"an event of {len(payload)} bytes is larger than format 1 allows: {frame.MAX_PAYLOAD}"
             )
+        if room is not None and frame.FRAME_OVERHEAD + len(payload) > room:
+            raise NoRoomError
         if self._guard is not None:
             self._guard(payload)
         self._time = max(time, self._time)

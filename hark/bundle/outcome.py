@@ -15,6 +15,8 @@ NEVER_STARTED: Final = "never-started"
 INTERRUPTED: Final = "interrupted"
 RECORDER_FAILED: Final = "recorder-failed"
 FORK_DIVERGED: Final = "fork-diverged"
+_AFTER: Final = "after SIG"
+"""How the detail of `exit` begins, where there is one: what the agent was sent before, and outlived."""
 
 _WORDS: Final = {
     NEVER_STARTED: "the run never started",
@@ -25,7 +27,11 @@ _WORDS: Final = {
 
 
 def reason(word: str, detail: str = "") -> str:
-    """What RunEnd's reason holds for one of the words above: `signal SIGTERM`, `never-started: why`."""
+    """What RunEnd's reason holds for one of the words above: `signal SIGTERM`, `never-started: why`.
+
+    A run that ended by itself after a signal was passed on is `exit: after SIGTERM`; one that a limit of the
+    policy ended is `interrupted`, with the limit's sentence.
+    """
     if not detail:
         return word
     return f"{word} {detail}" if word == SIGNAL else f"{word}: {detail}"
@@ -37,9 +43,14 @@ def split(text: str) -> tuple[str, str]:
     return word.removesuffix(":"), detail.strip()
 
 
+def _by_itself(text: str) -> bool:
+    word, detail = split(text)
+    return word == EXIT and (not detail or detail.startswith(_AFTER))
+
+
 def succeeded(end: RunEnd | None) -> bool:
     """Whether the agent ran to its end and said so with code 0."""
-    return end is not None and end.reason == EXIT and end.exit_code == 0
+    return end is not None and _by_itself(end.reason) and end.exit_code == 0
 
 
 def describe(end: RunEnd | None) -> str:
@@ -47,8 +58,9 @@ def describe(end: RunEnd | None) -> str:
     if end is None:
         return "how the run ended is not recorded"
     word, detail = split(end.reason)
-    if word == EXIT and not detail:
-        return f"the run ended with exit code {end.exit_code}"
+    if _by_itself(end.reason):
+        noted = f" ({visible(detail)})" if detail else ""
+        return f"the run ended with exit code {end.exit_code}{noted}"
     if word == SIGNAL and detail:
         return f"the run was ended by signal {visible(detail)}"
     if word in _WORDS:

@@ -6,6 +6,10 @@ frames stand in the order of their sequence numbers. Whoever finds nobody writin
 writer for good: the file is cut back to its last whole frame, every append from then on raises, and
 `on_failure` is told once. A file that is closed without `seal` is a truncated bundle whose events verify.
 
+The file stays within `max_bytes`, seal and footer included: the first event that would leave no room for
+the end is refused with LimitError, `on_failure` is told once, and from then on only RunEnd and the seal are
+taken.
+
 An event that is refused before a byte of it is written (over 64 MiB, not encodable, stopped by the guard)
 raises too, and is counted in `refused`, but the writer stays usable: how the run ended must still be
 recordable.
@@ -21,13 +25,16 @@ from collections.abc import Callable
 from threading import Condition
 from typing import Final, Self
 
-from hark.bundle.assemble import Assembler, Guard, Sealed, Signer
+from hark.bundle.assemble import Assembler, Guard, NoRoomError, Sealed, Signer
+from hark.bundle.bounds import RunEnd
 from hark.bundle.disk import Disk
 from hark.bundle.events import Event, Unknown
 from hark.bundle.header import Header
-from hark.errors import RecordError
+from hark.errors import LimitError, RecordError
 
 SECRET_BYTES: Final = 32
+END_BYTES: Final = 16 << 10
+"""Room kept for RunEnd, Seal and footer: under 2 kB, and a reason that names a path of PATH_MAX."""
 
 
 class Writer:
@@ -39,7 +46,12 @@ class Writer:
         assembler: Assembler,
         clock: Callable[[], int],
         on_failure: Callable[[RecordError], None] | None,
+        max_bytes: int | None,
     ) -> None:
+        self._max_bytes = max_bytes
+        self._full: LimitError | None = None
+        self._promised = disk.end
+        """Where the file will end once all that was taken is written."""
         self._disk = disk
         self._assembler = assembler
         self._clock = clock
@@ -66,13 +78,17 @@ class Writer:
         guard: Guard | None = None,
         clock: Callable[[], int] = time.monotonic_ns,
         on_failure: Callable[[RecordError], None] | None = None,
+        max_bytes: int | None = None,
     ) -> Self:
         """Create the file and write its header; a RecordError says why that is not possible.
 
         `secret` is the run's, for the salts: without one a fresh one is drawn and forgotten. `clock` is
         monotonic nanoseconds; the run begins now. `guard` sees each payload before it is written.
+        `max_bytes` is the largest file that the policy allows.
         """
         assembler = Assembler(header, secret or os.urandom(SECRET_BYTES), guard)
+        if max_bytes is not None and max_bytes < len(assembler.preamble) + END_BYTES:
+            raise RecordError(f"record.max_bytes is {max_bytes}, in which no record has room for its end")
         try:
             disk = Disk(path)
         except OSError as error:
@@ -82,7 +98,7 @@ class Writer:
         except OSError as error:
             disk.remove()
             raise RecordError(f"cannot write the bundle {path}: {error.strerror}") from error
-        return cls(disk, assembler, clock, on_failure)
+        return cls(disk, assembler, clock, on_failure, max_bytes)
 
     @property
     def path(self) -> str:
@@ -103,13 +119,16 @@ class Writer:
         """Record `event`; return its sequence number once it is in the file (on the disk, if `durable`)."""
         with self._turn:
             self._refuse_if_over()
-            seq = self._assembler.count
+            seq, room = self._assembler.count, self._room_for(event)
             try:
-                frame = self._assembler.add(event, self._now())
+                frame = self._assembler.add(event, self._now(), room)
+            except NoRoomError:
+                raise self._filled() from None
             except Exception:
                 self._refused += 1
                 raise
             self._queue.append(frame)
+            self._promised += len(frame)
             self._settle(seq + 1, durable=durable)
         return seq
 
@@ -155,6 +174,22 @@ class Writer:
             raise RecordError(str(self._failure)) from self._failure
         if self._sealed:
             raise RecordError(f"the bundle {self.path} is sealed: it takes no more events")
+
+    def _room_for(self, event: Event | Unknown) -> int | None:
+        """Bytes that the frame of `event` may have; None: any number."""
+        if self._max_bytes is None or isinstance(event, RunEnd):
+            return None
+        if self._full is not None:
+            raise LimitError(str(self._full))
+        return self._max_bytes - END_BYTES - self._promised
+
+    def _filled(self) -> LimitError:
+        """Take nothing but the end from now on, and tell whoever wants to know; called with the lock held."""
+        error = self._full = LimitError(
+            f"record.max_bytes was reached: the record may not grow beyond {self._max_bytes} bytes"
+        )
+        self._tell(error)
+        return error
 
     def _settle(self, count: int, *, durable: bool) -> None:
         """Return once `count` events are in the file; called with the lock held."""
@@ -209,10 +244,13 @@ class Writer:
         error = RecordError(f"cannot write the bundle {self.path}: {words}; the run cannot go on unrecorded")
         self._failure = error
         self._turn.notify_all()
+        self._tell(error)
+        return error
+
+    def _tell(self, error: RecordError) -> None:
         if self._on_failure is not None:
             self._turn.release()
             try:
                 self._on_failure(error)
             finally:
                 self._turn.acquire()
-        return error

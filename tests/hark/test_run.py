@@ -45,8 +45,10 @@ def test_a_flood_of_denials_is_cut_and_counted():
     [
         (Ended(code=3), "exit"),
         (Ended(signal=signal.SIGKILL), "signal SIGKILL"),
-        (Ended(code=0, interrupted=signal.SIGTERM), "interrupted: SIGTERM"),
-        (Ended(signal=signal.SIGINT, interrupted=signal.SIGINT), "interrupted: SIGINT"),
+        (Ended(code=0, passed_on=signal.SIGTERM), "exit: after SIGTERM"),
+        (Ended(code=143, passed_on=signal.SIGTERM), "interrupted: SIGTERM"),
+        (Ended(signal=signal.SIGINT, passed_on=signal.SIGINT), "interrupted: SIGINT"),
+        (Ended(signal=signal.SIGKILL, passed_on=signal.SIGINT), "signal SIGKILL"),
     ],
 )
 def test_each_kind_of_end_has_its_own_reason(ended, reason):

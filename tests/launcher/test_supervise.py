@@ -169,11 +169,11 @@ def test_a_terminating_signal_to_the_supervisor_reaches_the_agent_and_is_told_ap
         os.kill(os.getpid(), number)
 
     result = shell(FOREVER, during=interrupt)
-    assert result.ended == Ended(signal=number, interrupted=number)
+    assert result.ended == Ended(signal=number, passed_on=number)
 
 
 @pytest.mark.attack
-def test_an_agent_that_handles_sigterm_ends_its_own_way_and_is_still_interrupted() -> None:
+def test_an_agent_that_handles_sigterm_ends_its_own_way_and_is_not_interrupted() -> None:
     script = "trap 'echo bye; exit 0' TERM; echo > up; while :; do sleep 0.05; done"
 
     def interrupt(boundary: Boundary) -> None:
@@ -182,7 +182,27 @@ def test_an_agent_that_handles_sigterm_ends_its_own_way_and_is_still_interrupted
         os.kill(os.getpid(), signal.SIGTERM)
 
     result = shell(script, during=interrupt)
-    assert (result.ended, result.out) == (Ended(code=0, interrupted=signal.SIGTERM), "bye\n")
+    assert (result.ended, result.out) == (Ended(code=0, passed_on=signal.SIGTERM), "bye\n")
+    assert result.ended.interrupted is None
+
+
+@pytest.mark.parametrize(
+    ("ended", "interrupted"),
+    [
+        (Ended(code=0), None),
+        (Ended(code=143), None),
+        (Ended(signal=signal.SIGTERM), None),
+        (Ended(code=0, passed_on=signal.SIGTERM), None),
+        (Ended(code=1, passed_on=signal.SIGINT), None),
+        (Ended(signal=signal.SIGKILL, passed_on=signal.SIGTERM), None),
+        (Ended(code=143, passed_on=signal.SIGTERM), signal.SIGTERM),
+        (Ended(signal=signal.SIGINT, passed_on=signal.SIGINT), signal.SIGINT),
+    ],
+)
+def test_a_run_is_interrupted_only_if_it_ended_of_what_was_passed_on(
+    ended: Ended, interrupted: int | None
+) -> None:
+    assert ended.interrupted == interrupted
 
 
 @pytest.mark.attack

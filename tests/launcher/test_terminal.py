@@ -100,7 +100,7 @@ def _supervise(script: str, who: str, folder: Path, terminal: bool) -> None:
             boundary.start()
             ended = boundary.wait()
         os.set_blocking(1, True)
-        os.write(1, f"[end {ended.code} {ended.signal} {ended.interrupted} {ended.status}]\n".encode())
+        os.write(1, f"[end {ended.code} {ended.signal} {ended.passed_on} {ended.status}]\n".encode())
         status = ended.status
     except BaseException as error:
         os.write(1, f"[failed {error!r}]\n".encode())

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from hark.bundle.events import DnsDecision, DnsQuery, EgressAttempt, EgressDecision, LlmResponseEnd
-from hark.errors import RecordError
+from hark.errors import LimitError, RecordError
 from hark.policy.decide import Allow, Deny
 from mediator import ledger
 from mediator.authority import Destination
@@ -137,3 +137,34 @@ def test_used_secrets_and_warnings_are_told_at_the_end() -> None:
 
 def test_headers_as_text_are_valid_whatever_they_hold() -> None:
     assert text_map(((b"A", b"\xff"), (b"a", b"2"), (b"A", b"3"))) == {"A": "3", "a": "2"}
+
+
+def test_more_events_than_the_policy_allows_end_the_run_by_the_limits_name() -> None:
+    recorder, clock = ListRecorder(), Clock()
+    fatal: list[str] = []
+    limits: list[str] = []
+    book = Ledger(recorder, fatal.append, clock, events_per_s=5, on_limit=limits.append)
+    for _ in range(50):
+        book.append(LlmResponseEnd())
+    clock.now = 2.0
+    for _ in range(10):
+        book.append(LlmResponseEnd())
+    with pytest.raises(LimitError):
+        book.append(LlmResponseEnd())
+    with pytest.raises(RecordError, match="nothing is recorded after"):
+        book.append(LlmResponseEnd())
+    assert limits == ["limits.events_per_s was reached: more than 5 events a second over 10 seconds"]
+    assert (fatal, len(recorder.events)) == ([], 60)
+
+
+def test_a_full_record_is_the_limits_doing_and_not_the_recorders() -> None:
+    class Full(ListRecorder):
+        def append(self, event: object, *, durable: bool = False) -> int:
+            raise LimitError("record.max_bytes was reached: no more")
+
+    fatal: list[str] = []
+    limits: list[str] = []
+    book = Ledger(Full(), fatal.append, Clock(), on_limit=limits.append)
+    with pytest.raises(LimitError):
+        book.append(LlmResponseEnd())
+    assert (fatal, limits) == ([], ["record.max_bytes was reached: no more"])

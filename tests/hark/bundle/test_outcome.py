@@ -9,6 +9,11 @@ from hark.bundle.events import RunEnd
     [
         (RunEnd(reason="exit"), "the run ended with exit code 0"),
         (RunEnd(reason="exit", exit_code=3), "the run ended with exit code 3"),
+        (RunEnd(reason="exit: after SIGTERM"), "the run ended with exit code 0 (after SIGTERM)"),
+        (
+            RunEnd(reason="interrupted: limits.time was reached", exit_code=124),
+            "the run was interrupted (limits.time was reached)",
+        ),
         (RunEnd(reason=outcome.reason(outcome.SIGNAL, "SIGTERM")), "the run was ended by signal SIGTERM"),
         (
             RunEnd(reason=outcome.reason(outcome.NEVER_STARTED, "command not found")),
@@ -28,6 +33,8 @@ def test_each_outcome_is_told_apart_in_words(end, words):
 
 def test_only_exit_with_code_zero_is_success():
     assert outcome.succeeded(RunEnd(reason="exit"))
+    assert outcome.succeeded(RunEnd(reason="exit: after SIGINT"))
+    assert not outcome.succeeded(RunEnd(reason="exit: in a way"))
     for end in (None, RunEnd(reason="exit", exit_code=1), *(RunEnd(reason=word) for word in outcome._WORDS)):
         assert not outcome.succeeded(end)
 

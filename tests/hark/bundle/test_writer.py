@@ -9,10 +9,10 @@ import threading
 
 import pytest
 
-from hark.bundle.events import EgressDecision, Input, LlmResponseChunk, RunStart, decode
+from hark.bundle.events import EgressDecision, Input, LlmResponseChunk, RunEnd, RunStart, decode
 from hark.bundle.walk import BundleFile
 from hark.bundle.writer import Writer
-from hark.errors import RecordError
+from hark.errors import LimitError, RecordError
 from hark.verify import TRUNCATED, VERIFIED, verify
 from tests.hark.bundle.bundles import EVENTS, HEADER, KEY, ticking
 
@@ -300,7 +300,7 @@ import sys
 from hark.bundle.events import LlmResponseChunk, RunStart
 from hark.bundle.header import Header
 from hark.bundle.writer import Writer
-from hark.errors import RecordError
+from hark.errors import LimitError, RecordError
 from hark.verify import verify
 
 path = sys.argv[1] + "/b"
@@ -380,3 +380,41 @@ def test_frame_times_follow_the_given_clock_from_the_start_of_the_run(tmp_path):
         writer.append(EVENTS[4])
     with BundleFile(str(tmp_path / "b")) as file:
         assert [placed.frame.time for placed in file.frames()] == [1000, 2000]
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000, 70_000])
+def test_a_bundle_stays_within_its_largest_size_and_is_sealed_with_what_came_before(tmp_path, size):
+    told, path = [], tmp_path / "b"
+    with Writer.create(str(path), HEADER, max_bytes=100_000, on_failure=told.append) as writer:
+        count = writer.append(EVENTS[0]) + 1
+
+        def fill():
+            nonlocal count
+            while True:
+                count = writer.append(LlmResponseChunk(data=bytes(size))) + 1
+
+        with pytest.raises(LimitError, match=r"record\.max_bytes was reached: .* beyond 100000 bytes"):
+            fill()
+        for event in (EVENTS[1], LlmResponseChunk()):
+            with pytest.raises(LimitError):
+                writer.append(event)
+        assert [type(error) for error in told] == [LimitError]
+        assert (writer.failure, writer.refused) == (None, 0)
+        writer.append(RunEnd(reason="interrupted: " + "x" * 4096, exit_code=124))
+        writer.seal("interrupted: " + "x" * 4096, KEY)
+    assert path.stat().st_size <= 100_000
+    result = verify(str(path), [KEY.public_key])
+    assert (result.verdict, result.events) == (VERIFIED, count + 2)
+
+
+def test_without_a_largest_size_the_same_bundle_grows_beyond_it(tmp_path):
+    with Writer.create(str(tmp_path / "b"), HEADER) as writer:
+        for _ in range(3):
+            writer.append(LlmResponseChunk(data=bytes(70_000)))
+    assert (tmp_path / "b").stat().st_size > 200_000
+
+
+def test_a_largest_size_without_room_for_the_end_is_refused_and_leaves_no_file(tmp_path):
+    with pytest.raises(RecordError, match=r"record\.max_bytes is 5000"):
+        Writer.create(str(tmp_path / "b"), HEADER, max_bytes=5000)
+    assert not (tmp_path / "b").exists()

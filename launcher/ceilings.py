@@ -1,0 +1,180 @@
+"""The policy's limits on the agent's processes, memory and private files: the kernel's part, and process 1's.
+
+Always: what the kernel holds is in force before the agent's program is executed, and a hard limit, which no
+process without the host's CAP_SYS_RESOURCE can raise. The kernel by itself would only make a call fail; so
+process 1 looks `LOOKS_A_SECOND` times a second, and where a limit is passed it says so and ends, and
+everything inside with it. Between two looks the kernel's part alone holds.
+
+Needs no cgroup, so it is the same on every host: control groups are seldom delegated to an ordinary user
+outside systemd's sessions, and not at all in most containers.
+"""
+
+import os
+import resource
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from hark.policy.model import Limits
+
+LOOKS_A_SECOND: Final = 10
+OURS: Final = 2
+"""Processes in the run's user namespace that are not the agent's: process 1 and the one that waits for it."""
+_SLACK: Final = 1  # the kernel lets one more begin than is allowed, so that it can be seen
+_RESERVED: Final = 2
+"""Address space that a process may have writable, in multiples of the limit: most of it is never touched
+(thread stacks, the heaps of language runtimes), and what is touched is counted."""
+_BYTES_A_FILE: Final = 1024  # a tmpfs takes about as much of the kernel's memory for an empty file
+_MIN_FILES: Final = 4096
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+
+type Measure = Callable[[str], int]
+"""Takes the name of a process in /proc. MUST raise FileNotFoundError or ProcessLookupError if it is gone."""
+
+
+def impose(limits: Limits) -> None:
+    """Put the calling process, and all it starts, under what the kernel can hold."""
+    if limits.processes is not None:
+        # Counted in the run's own user namespace since Linux 5.14: the caller's other processes are not.
+        _lower(resource.RLIMIT_NPROC, OURS + limits.processes + _SLACK)
+    if limits.memory is not None:
+        _lower(resource.RLIMIT_DATA, _RESERVED * limits.memory)
+    if limits.disk is not None:
+        _lower(resource.RLIMIT_FSIZE, limits.disk)
+
+
+def _lower(what: int, value: int) -> None:
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(what, (value, value))
+
+
+def scratch_options(limits: Limits) -> str:
+    """Mount options for each private tmpfs, with a comma in front."""
+    if limits.disk is None:
+        return ""
+    return f",size={limits.disk},nr_inodes={max(_MIN_FILES, limits.disk // _BYTES_A_FILE)}"
+
+
+def in_force(limits: Limits) -> tuple[str, ...]:
+    """What holds each limit, in words, for the record."""
+    looked = f"counted {LOOKS_A_SECOND} times a second"
+    said = (
+        (
+            limits.processes,
+            "limits.processes {}: RLIMIT_NPROC in the run's user namespace, threads included, ",
+        ),
+        (limits.memory, "limits.memory {} bytes: RLIMIT_DATA at twice that for each process; all together, "),
+        (
+            limits.disk,
+            "limits.disk {} bytes: the size of each private tmpfs, and RLIMIT_FSIZE; all together, ",
+        ),
+    )
+    return tuple(words.format(value) + looked for value, words in said if value is not None)
+
+
+class Ceilings:
+    """What process 1 looks at. `scratch` are the private file systems' paths."""
+
+    def __init__(self, limits: Limits, scratch: Iterable[str]) -> None:
+        self._limits = limits
+        self._scratch = tuple(scratch)
+        watched = (limits.processes, limits.memory, limits.disk)
+        self.pause_ms = 1000 // LOOKS_A_SECOND if any(limit is not None for limit in watched) else None
+        """How long process 1 may wait between two looks; None: there is nothing to look at."""
+        self._next = 0.0
+
+    def due(self, now: float) -> str | None:
+        """Look, if it is time again; `now` is monotonic seconds."""
+        if self.pause_ms is None or now < self._next:
+            return None
+        self._next = now + self.pause_ms / 1000
+        return self.look()
+
+    def look(self) -> str | None:
+        """Return a sentence that says which limit was passed."""
+        return self._processes() or self._memory() or self.disk()
+
+    def disk(self) -> str | None:
+        """The same for the private file systems alone, which are still there when the agent has ended."""
+        limit = self._limits.disk
+        if limit is None:
+            return None
+        used, full = _used(self._scratch)
+        if used < limit and not full:
+            return None
+        return f"limits.disk was reached: the agent's private files take {used} bytes of {limit}"
+
+    def _processes(self) -> str | None:
+        limit = self._limits.processes
+        if limit is None:
+            return None
+        tasks = sum(_each(_tasks))
+        if tasks <= limit:
+            return None
+        return f"limits.processes was reached: {tasks} processes and threads, and {limit} are allowed"
+
+    def _memory(self) -> str | None:
+        limit = self._limits.memory
+        if limit is None:
+            return None
+        files, _ = _used(self._scratch)
+        # Cheap and never too little: pages that several processes share are counted for each of them.
+        if files + sum(_each(_resident)) <= limit:
+            return None
+        used = files + sum(_each(_proportional))
+        if used <= limit:
+            return None
+        return f"limits.memory was reached: the agent uses {used} bytes of {limit}"
+
+
+def _each(measure: Measure) -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and name != "1":
+            try:
+                found.append(measure(name))
+            except (FileNotFoundError, ProcessLookupError):  # it has ended
+                continue
+    return found
+
+
+def _tasks(pid: str) -> int:
+    return os.stat(f"/proc/{pid}/task").st_nlink - 2  # one link for each thread, as of a directory
+
+
+def _resident(pid: str) -> int:
+    return int(_read(f"/proc/{_with_memory(pid)}/statm").split()[1]) * _PAGE
+
+
+def _with_memory(pid: str) -> str:
+    """Name a thread that still has the process's memory: the first one may have ended before the others."""
+    if not _read(f"/proc/{pid}/statm").startswith(b"0 "):
+        return pid
+    threads = os.listdir(f"/proc/{pid}/task")
+    return next((one for one in threads if not _read(f"/proc/{one}/statm").startswith(b"0 ")), pid)
+
+
+def _proportional(pid: str) -> int:
+    """Memory that only the end of the process gives back, shared pages by their share.
+
+    Where we may not look, all that is resident: what hides counts for more.
+    """
+    try:
+        lines = _read(f"/proc/{_with_memory(pid)}/smaps_rollup").splitlines()
+    except PermissionError:
+        return _resident(pid)
+    wanted = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(wanted))
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def _used(scratch: Iterable[str]) -> tuple[int, bool]:
+    """Bytes in all the private file systems, and whether one of them takes no more files."""
+    stats = {os.stat(path).st_dev: os.statvfs(path) for path in scratch}
+    used = sum((found.f_blocks - found.f_bfree) * found.f_frsize for found in stats.values())
+    return used, any(found.f_ffree == 0 for found in stats.values())

@@ -1,0 +1,211 @@
+"""Limits on processes, memory and private files, attacked inside a real boundary; controls without them."""
+
+import resource
+from typing import Final
+
+import pytest
+
+from hark.policy.model import Limits
+from launcher import ceilings
+from tests.launcher.rig import WHO, apart, python, shell, without
+
+MIB: Final = 1 << 20
+
+BOMB: Final = """
+import os, sys, time
+alive = 0
+for _ in range(80):
+    try:
+        if os.fork() == 0:
+            time.sleep(60)
+    except BlockingIOError:
+        time.sleep(0.01)
+    else:
+        alive += 1
+print(alive)
+time.sleep(0.5)
+"""
+THREADS: Final = """
+import threading, time
+for _ in range(80):
+    try:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    except RuntimeError:
+        time.sleep(0.01)
+print("all")
+time.sleep(0.5)
+"""
+HOG: Final = """
+import time
+held = [bytearray(1 << 20) for _ in range(256)]
+print("held")
+time.sleep(0.5)
+"""
+MANY_HOGS: Final = """
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        held = bytearray(b"x" * (32 << 20))
+        time.sleep(60)
+time.sleep(2)
+print("held")
+"""
+HIDDEN_HOG: Final = """
+import ctypes, threading, time
+def hold():
+    held = bytearray(b"x" * (256 << 20))
+    time.sleep(2)
+    print("held", flush=True)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+FILLER: Final = """
+import time
+wrote = 0
+for name in ("/tmp", "/var/tmp", "/dev/shm", "/home/agent"):
+    for number in range(4):
+        try:
+            with open(f"{name}/{number}", "wb") as file:
+                wrote += file.write(bytes(4 << 20))
+        except OSError:
+            pass
+print(wrote)
+time.sleep(0.5)
+"""
+EMPTY_FILES: Final = """
+import time
+for number in range(20000):
+    try:
+        open(f"/tmp/{number}", "w").close()
+    except OSError:
+        break
+print(number)
+time.sleep(0.5)
+"""
+
+ATTACKS: Final = (
+    ("processes", BOMB, Limits(processes=20)),
+    ("processes", THREADS, Limits(processes=20)),
+    ("memory", HOG, Limits(memory=64 * MIB)),
+    ("memory", MANY_HOGS, Limits(memory=128 * MIB)),
+    ("memory", HIDDEN_HOG, Limits(memory=160 * MIB)),
+    ("memory", FILLER, Limits(memory=32 * MIB)),
+    ("disk", FILLER, Limits(disk=6 * MIB)),
+    ("disk", EMPTY_FILES, Limits(disk=1 * MIB)),
+)
+NAMES: Final = [
+    "a fork bomb",
+    "a bomb of threads",
+    "a memory hog",
+    "many hogs, each below the limit",
+    "a hog whose first thread has ended",
+    "files in memory",
+    "a disk filler",
+    "a flood of empty files",
+]
+
+
+def _off() -> None:
+    """The defence taken away: the kernel's part and process 1's."""
+    without(ceilings, "impose")()
+    without(ceilings, "scratch_options", lambda _limits: "")()
+    without(ceilings.Ceilings, "look")()
+    without(ceilings.Ceilings, "disk")()
+    from launcher import mounts
+
+    without(mounts, "scratch_options", lambda _limits: "")()
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize(("key", "program", "limits"), ATTACKS, ids=NAMES)
+def test_the_run_ends_and_says_which_limit_was_passed(
+    key: str, program: str, limits: Limits, who: str
+) -> None:
+    result = python(program, limits=limits, who=who)
+    assert result.ended is not None, result.error
+    assert (result.ended.limit or "").startswith(f"limits.{key} was reached: "), (result, result.err)
+    assert result.ended.killed is None
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("key", "program", "limits"), ATTACKS, ids=NAMES)
+def test_without_the_defence_the_same_program_gets_what_it_wants(
+    key: str, program: str, limits: Limits
+) -> None:
+    result = python(program, limits=limits, change=_off)
+    assert result.ended is not None, result.error
+    assert (result.ended.code, result.ended.limit) == (0, None), result.err
+    assert result.out.strip() in {"80", "all", "held", str(16 * 4 * MIB), "19999"}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+def test_exactly_as_many_processes_as_allowed_may_live(who: str) -> None:
+    program = """
+import os, time
+for _ in range(9):
+    if os.fork() == 0:
+        time.sleep(60)
+time.sleep(0.5)
+print("ten")
+"""
+    assert python(program, limits=Limits(processes=10), who=who).out == "ten\n"
+
+
+@pytest.mark.attack
+def test_the_kernel_lets_no_more_than_one_beyond_begin_even_between_two_looks() -> None:
+    def blind() -> None:
+        without(ceilings.Ceilings, "look")()
+
+    result = python(BOMB.replace("range(80)", "range(40)"), limits=Limits(processes=20), change=blind)
+    assert result.out == "20\n"  # and the program itself
+
+
+@pytest.mark.attack
+def test_a_file_anywhere_may_be_as_large_as_the_disk_limit_and_no_larger() -> None:
+    result = shell("exec head -c 3000000 /dev/zero > big", limits=Limits(disk=2 * MIB))
+    assert result.ended is not None
+    assert result.ended.limit == "limits.disk was reached: no file may be larger than 2097152 bytes"
+    assert shell("exec head -c 2000000 /dev/zero > big", limits=Limits(disk=2 * MIB)).ended.code == 0
+
+
+@pytest.mark.attack
+def test_the_agent_cannot_raise_a_limit() -> None:
+    program = """
+import resource
+for what in (resource.RLIMIT_NPROC, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE):
+    soft, hard = resource.getrlimit(what)
+    try:
+        resource.setrlimit(what, (hard + 1, hard + 1))
+    except (ValueError, OSError) as error:
+        print(type(error).__name__)
+"""
+    limits = Limits(processes=10, memory=512 * MIB, disk=MIB)
+    assert python(program, limits=limits).out == "ValueError\n" * 3
+
+
+@pytest.mark.attack
+def test_a_program_within_its_limits_runs_as_without_them() -> None:
+    limits = Limits(processes=30, memory=512 * MIB, disk=8 * MIB)
+    result = shell("for i in 1 2 3 4; do sleep 0.1 & done; wait; echo x > /tmp/x; exit 3", limits=limits)
+    assert result.ended is not None
+    assert (result.ended.code, result.ended.limit) == (3, None)
+
+
+def test_a_lower_limit_of_the_callers_stays() -> None:
+    def work() -> tuple[int, int]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 2000))
+        ceilings.impose(Limits(disk=MIB))
+        return resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    assert apart(work) == (2000, 2000)
+
+
+def test_what_holds_each_limit_is_said_and_nothing_of_those_that_are_not_set() -> None:
+    assert ceilings.in_force(Limits(time_s=5, events_per_s=10)) == ()
+    processes, memory, disk = ceilings.in_force(Limits(processes=5, memory=MIB, disk=7))
+    assert processes.startswith("limits.processes 5: RLIMIT_NPROC in the run's user namespace")
+    assert memory.startswith("limits.memory 1048576 bytes: RLIMIT_DATA at twice that")
+    assert disk.startswith("limits.disk 7 bytes: the size of each private tmpfs")
+    assert all(line.endswith("counted 10 times a second") for line in (processes, memory, disk))
