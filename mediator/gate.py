@@ -35,7 +35,6 @@ SERVER_FIRST_PORTS: Final = frozenset(
 """Where the client waits for a greeting that would never come."""
 ACCESS_DENIED: Final = b"\x15\x03\x03\x00\x02\x02\x31"
 """TLS record: alert, fatal, access_denied (49). curl and OpenSSL say so in words."""
-MAX_CONNECTIONS: Final = 400  # two descriptors each, and the common limit is 1024
 LINGER_S: Final = 1.0
 MAX_LINGER_BYTES: Final = 1 << 18
 _STEP: Final = 1 << 16
@@ -59,7 +58,9 @@ class Gate:
     carry: Carry
     carry_raw: CarryRaw
     tasks: set[asyncio.Task[None]]
-    """The connections that are open: `MAX_CONNECTIONS` at most."""
+    """The connections that are open."""
+    ceiling: int
+    """How many may be; those beyond are refused in words."""
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Handle one connection until it ends. Raises nothing but cancellation."""
@@ -91,8 +92,9 @@ class Gate:
             _abort(writer)
             return
         verdict = judge_dial(self.policy, target)
-        if len(self.tasks) > MAX_CONNECTIONS:
-            verdict = Deny(f"{MAX_CONNECTIONS} connections are open already", "")
+        if len(self.tasks) > self.ceiling:
+            why = f"{self.ceiling} connections are open already, all that the limit of open files allows"
+            verdict = Deny(f"{why} (ulimit -n)", "")
         elif target.port == DNS_PORT and isinstance(verdict, Deny):
             if not await self.resolver.serve_stream(reader, writer):
                 self._refuse_raw(target, verdict, "tcp", "it did not ask for a name", writer)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from hark.errors import HarkError
 from launcher.plan import Sockets
+from mediator import descriptors
 from mediator.addresses import AddressPool
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig, Recorder
@@ -30,6 +31,7 @@ from mediator.upstream import read_redirects
 from mediator.watcher import Watcher
 
 READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
+BACKLOG: Final = 4096  # the kernel's own ceiling; a connection beyond it waits a second for its next try
 DRAIN_S: Final = 1.0  # ceiling for reading what was sent before the end; an agent that is gone sends no more
 JOIN_S: Final = 60.0  # a denial waits for the disk, and a busy one takes its time
 ACCEPTING_STEPS: Final = 8  # of the event loop: an accepted connection gets its task some four steps later
@@ -128,7 +130,15 @@ class Mediator:
         tasks: set[asyncio.Task[None]] = set()
         carry, carry_raw = self._engine.carry, self._engine.carry_raw
         gate = Gate(
-            self._policy, pool, self._ledger, self._origin, resolver, carry, carry_raw=carry_raw, tasks=tasks
+            self._policy,
+            pool,
+            self._ledger,
+            self._origin,
+            resolver,
+            carry,
+            carry_raw=carry_raw,
+            tasks=tasks,
+            ceiling=descriptors.connections(descriptors.raise_limit()),
         )
         watcher = Watcher(self._sockets.packets, self._ledger)
         endpoints = []
@@ -138,7 +148,7 @@ class Mediator:
         self._sockets.packets.settimeout(0)
         loop.add_reader(self._sockets.packets, watcher.read)
         servers = [
-            await asyncio.start_server(gate.accept, sock=tcp, limit=READ_LIMIT)
+            await asyncio.start_server(gate.accept, sock=tcp, limit=READ_LIMIT, backlog=BACKLOG)
             for tcp in (self._sockets.tcp4, self._sockets.tcp6)
         ]
         await stopping.wait()

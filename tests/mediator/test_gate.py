@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hark.bundle.events import DnsDecision, DnsQuery, EgressAttempt, EgressDecision, LlmResponseEnd
-from mediator import gate
+from mediator import descriptors, gate
 from tests.fakes.upstream import serving
 from tests.mediator.rig import API, OTHER, Rig, running
 
@@ -206,14 +206,14 @@ def test_a_refused_upload_is_not_read() -> None:
 def test_more_connections_than_descriptors_allow_are_refused_in_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gate, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(descriptors, "connections", lambda _: 2)
     with running(f"{API}:80") as rig:
         address = rig.address(API)
         first, second = rig.dial(address, 80), rig.dial(address, 80)
         time.sleep(0.1)
         with rig.dial(address, 80) as third:
             third.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            assert b"2 connections are open already" in read_all(third)
+            assert b"2 connections are open already, all that the limit of open files" in read_all(third)
         first.close()
         second.close()
 

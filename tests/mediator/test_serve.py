@@ -1,8 +1,11 @@
 """The mediator's life: starts at once, stops whole, says why it failed, and checks what it is given first."""
 
+import subprocess
+import sys
 import threading
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +89,56 @@ def test_a_secrets_value_can_be_guarded_from_outside() -> None:
     assert "sk-real" not in repr(mediator.broker)
     mediator.start()
     mediator.stop()
+
+
+THOUSAND = """
+import resource, socket, sys, threading
+sys.path.insert(0, {root!r})
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+from hark.bundle.events import LlmResponseEnd, TunnelData
+from hark.policy.model import Address, Rule, Speaks
+from tests.fakes.raw import echo, raw_server
+from tests.fakes.upstream import serving
+from tests.mediator.rig import API, OTHER, running
+
+with raw_server(echo) as server, serving(API, tls=False) as web:
+    rules = (Rule(OTHER, (5432,), "db", Speaks.TCP, upstream=Address("127.0.0.1", server.port)),)
+    with running(f"{{API}}:80", rules=rules, upstreams={{API: web.address}}) as rig:
+        raw = [rig.dial(rig.address(OTHER), 5432) for _ in range(500)]
+        plain = [rig.dial(rig.address(API), 80) for _ in range(500)]
+        for number in (1, 2):  # twice: kept alive
+            for sock in raw:
+                sock.sendall(b"ping %d" % number)
+            for sock in plain:
+                sock.sendall(f"GET /{{number}} HTTP/1.1\\r\\nHost: {{API}}\\r\\n\\r\\n".encode())
+            for sock in raw:
+                sock.settimeout(60)
+                assert sock.recv(100) == b"ping %d" % number
+            for sock in plain:
+                sock.settimeout(60)
+                got = b""
+                while not got.endswith(b"GET /%d 0" % number):
+                    piece = sock.recv(4096)
+                    assert piece, got
+                    got += piece
+        assert server.dials == web.dials == 500
+        assert len(rig.recorder.wait_for(LlmResponseEnd, 1000)) == 1000
+        assert rig.fatal == []
+        for sock in raw + plain:
+            sock.close()
+print("all")
+"""
+
+
+@pytest.mark.slow
+def test_a_thousand_connections_are_open_at_once() -> None:
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", THOUSAND.format(root=root)],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.stdout == "all\n", done.stderr
