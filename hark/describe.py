@@ -200,7 +200,9 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
         e.allowed, f"{e.name} {e.answer}".rstrip(), e.rule if e.allowed else e.reason
     ),
     Seal: lambda e: f"over {_count(sum(e.counts.values()), 'event')}, outcome {e.outcome}",
-    ev.WebSocketMessage: lambda e: f"{_side(e.from_agent)} {e.type} {e.seq}, {_body(e.data)}",
+    ev.WebSocketMessage: lambda e: (
+        f"{_side(e.from_agent)} {e.type} {e.seq}{', more follows' if e.more else ''}, {_body(e.data)}"
+    ),
     ev.TunnelData: _tunnel,
     ev.RequestChunk: lambda e: f"chunk {e.seq}{', last' if e.last else ''}, {_body(e.data)}",
     ev.Trailers: lambda e: f"{_side(e.from_agent)} {_names(e.headers)}",
@@ -213,4 +215,5 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
         f"{_side(e.from_agent)} body of {_count(e.length, 'byte')}, not stored, BLAKE3 {e.hash.hex()}"
     ),
     ev.ResponseHead: lambda e: f"{e.status}, {_count(len(e.raw_headers), 'header')}, the body goes on",
+    ev.Interim: lambda e: f"{e.status} before the answer, {_names(e.headers) or 'no headers'}",
 }

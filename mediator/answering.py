@@ -4,6 +4,8 @@ Always: no piece of an answer reaches the agent before that piece is on the reco
 that `mediator.bodies` stops.
 """
 
+from typing import Final
+
 from mitmproxy import http
 from mitmproxy.proxy import commands
 from mitmproxy.proxy.layers.http import SendHttp
@@ -17,16 +19,36 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from mediator import answers, bodies
+from mediator.answers import passed_trailers
 from mediator.bodies import StoppedError
 from mediator.ending import DISCARD_S, Ending
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import Headers
+from mediator.wire import InterimHeaders
+
+CONTINUE: Final = 100
 
 
 class Answering(Ending):
     """What the server sends."""
 
     _answer_trailers: Headers = ()
+
+    def _on_interim(self, event: InterimHeaders) -> Commands:
+        """Pass an interim answer on, but no second 100: hark has given that one itself."""
+        response = event.response
+        if self._server is not Server.HEAD or response.status_code == CONTINUE:
+            return
+        fields = passed_trailers(tuple(response.headers.fields))
+        try:
+            bodies.check_trailers(self.link, fields)
+        except StoppedError as stopped:
+            yield from self._fail(stopped.reason)
+            return
+        response.headers = http.Headers(fields)
+        answers.standardise(response)
+        self.transcript.interim(response.status_code, fields)
+        yield self._to_agent(InterimHeaders(self.stream_id, response))
 
     def _on_answer(self, event: ResponseHeaders) -> Commands:
         response = event.response
@@ -43,9 +65,18 @@ class Answering(Ending):
         answers.standardise(response)
         self._server = Server.BODY
         self.transcript.response(response.status_code, headers)
-        if self._answer_body.resizes and not event.end_stream and self._asked is not None:
-            answers.reframe(response, self._asked)
+        asked = self._asked
+        if asked is not None and not event.end_stream and self._framed_anew(response, asked):
+            answers.reframe(response, asked)
         yield self._to_agent(ResponseHeaders(self.stream_id, response, event.end_stream))
+
+    def _framed_anew(self, response: http.Response, asked: http.Request) -> bool:
+        """Tell whether the agent must be told otherwise than the server told us where the body ends."""
+        if self._answer_body.resizes:
+            return True
+        chunked = "transfer-encoding" in response.headers and asked.http_version == "HTTP/1.0"
+        unsaid = response.is_http2 and not asked.is_http2 and "content-length" not in response.headers
+        return chunked or unsaid
 
     def _on_answer_data(self, data: bytes) -> Commands:
         if self._server is not Server.BODY:

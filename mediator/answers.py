@@ -56,7 +56,7 @@ def reframe(response: http.Response, asked: http.Request) -> None:
 
 
 def passed_trailers(fields: Headers) -> Headers:
-    """Return what an answer's trailers may say. The rest is dropped: it is the server's mistake or worse."""
+    """Return what trailers or an interim head may say. The rest is dropped: the server's mistake or worse."""
     return tuple(field for field in fields if trailer_allowed(field[0]) and one_line((field,)))
 
 

@@ -14,7 +14,6 @@ from mitmproxy.proxy.layers.http._events import (
     RequestEndOfMessage,
     RequestHeaders,
     RequestTrailers,
-    ResponseHeaders,
 )
 
 from hark.policy.decide import Deny
@@ -25,6 +24,7 @@ from mediator.judgement import Refusal, judge_trailers
 from mediator.outgoing import Framing
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import MAX_WHOLE_BODY
+from mediator.wire import InterimHeaders
 
 _UNFRAMED: Final = Refusal(
     413, Deny("hark changes its body on the way, and HTTP/1.0 has no chunks to send one this long in", "")
@@ -45,7 +45,7 @@ class Asking(Ending):
         self._request_body = bodies.of_request(self.link, tuple(event.request.headers.fields))
         if judged.wants_continue and not event.end_stream:
             interim = http.Response(b"HTTP/1.1", 100, b"Continue", (), None, None, 0, None)
-            yield self._to_agent(ResponseHeaders(self.stream_id, interim))
+            yield self._to_agent(InterimHeaders(self.stream_id, interim))
         size = 0 if event.end_stream else expected_http_body_size(event.request)
         # HTTP/2 may announce no length and send a body all the same; in HTTP/1 that is no body.
         known = event.end_stream or bool(size) or not event.request.is_http2

@@ -23,7 +23,7 @@ from hark.policy.model import Address
 from mediator.authority import Destination
 from mediator.connect import ConnectError, through
 from mediator.proxy import Proxies, Proxy
-from mediator.transport import Streams
+from mediator.transport import Streams, keep_alive
 from mediator.trust import certificates
 from mediator.upstream import Redirect, behind_proxy, dialable
 
@@ -89,6 +89,7 @@ class Dialler:
         else:
             streams = await self._connected(target, [place] if place else await _places(target), context)
         self.opened.add(streams.writer.transport)
+        keep_alive(streams.writer.transport)
         return streams
 
     async def _connected(

@@ -25,6 +25,7 @@ from mediator.answering import Answering
 from mediator.answers import passed_trailers
 from mediator.asking import Asking
 from mediator.stream import Commands
+from mediator.wire import InterimHeaders
 
 
 class Exchange(Asking, Answering):
@@ -44,6 +45,8 @@ class Exchange(Asking, Answering):
                 yield from self._on_end()
             case RequestProtocolError():
                 yield from self._on_agent_gone(event)
+            case InterimHeaders():
+                yield from self._on_interim(event)
             case ResponseHeaders():
                 yield from self._on_answer(event)
             case ResponseData():

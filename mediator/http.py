@@ -1,4 +1,4 @@
-"""The HTTP layer of one agent connection: own streams, own way to a server; the framing is `mediator.wire`'s.
+"""The HTTP layer of one agent connection: own streams, own way to a server, framed by `mediator.wire`.
 
 Always: a server is dialled only when an exchange asks for it (nothing is dialled ahead of a verdict), and a
 connection is used again only for the same host, port and scheme of the same agent connection.
@@ -16,12 +16,12 @@ from mitmproxy.proxy.layers.http import (
     HTTPMode,
     RegisterHttpConnection,
 )
-from mitmproxy.proxy.layers.http._http2 import Http2Client
 
 from hark.policy.decide import Deny
 from mediator.exchange import Exchange
 from mediator.link import Link
-from mediator.wire import AgentHttp1, AgentHttp2, UpstreamHttp1
+from mediator.wire import AgentHttp1, UpstreamHttp1
+from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
 
 H2 = b"h2"
 MAX_AHEAD: Final = 1 << 18  # of requests sent before the answer to an earlier one
@@ -35,7 +35,7 @@ class UpstreamStart(layer.Layer):
         server = self.context.server
         error = yield commands.OpenConnection(server)
         if not error:
-            spoken = Http2Client(self.context) if server.alpn == H2 else UpstreamHttp1(self.context)
+            spoken = UpstreamHttp2(self.context) if server.alpn == H2 else UpstreamHttp1(self.context)
             self._handle_event = spoken.handle_event  # type: ignore[method-assign]
             yield from spoken.handle_event(event)
         yield RegisterHttpConnection(server, error)

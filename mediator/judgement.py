@@ -71,9 +71,7 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     injected = link.broker.inject(_forwarded(asked, link), link.target)
     if isinstance(injected, Refused):
         return Refusal(403, Deny(injected.reason, ""))
-    wants_continue = any(
-        name.lower() == b"expect" and value.lower() == b"100-continue" for name, value in asked.headers
-    )
+    wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
     body = verdict.by.body if verdict.by is not None else Body.WHOLE
     return Forward(injected.headers, injected.injections, wants_continue, body)
 
@@ -104,8 +102,25 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
     taken = connection_wrong(asked.headers)
     if taken:
         return Refusal(400, Deny(f"its Connection header would take {taken} out on the way", ""))
-    if any(name.lower() == b"upgrade" and b"websocket" in value.lower() for name, value in asked.headers):
+    expected = [value for name, value in asked.headers if name.lower() == b"expect"]
+    if any(value.strip().lower() != b"100-continue" for value in expected):
+        return Refusal(417, Deny("it expects something other than 100-continue", ""))
+    return _upgrade(asked)
+
+
+def _upgrade(asked: Asked) -> Refusal | None:
+    """Refuse another protocol. HTTP/2 in the clear, which Java's client always offers, is left out."""
+    offered = [
+        option.strip().lower()
+        for name, value in asked.headers
+        if name.lower() == b"upgrade"
+        for option in value.split(b",")
+    ]
+    if b"websocket" in offered:
         return Refusal(501, Deny("WebSocket connections are not passed", ""))
+    other = next((option for option in offered if option not in (b"", b"h2c")), None)
+    if other is not None:
+        return Refusal(501, Deny(f"an upgrade to {clipped(other, 40)} is not passed", ""))
     return None
 
 

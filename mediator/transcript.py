@@ -13,6 +13,7 @@ from blake3 import blake3
 from hark.bundle.events import (
     REFUSED,
     BodyHash,
+    Interim,
     LlmRequest,
     LlmResponseChunk,
     LlmResponseEnd,
@@ -130,6 +131,12 @@ class Transcript:
                 headers=text_map(headers),
                 raw_headers=headers,
             )
+        )
+
+    def interim(self, status: int, headers: Headers) -> None:
+        """Record an answer before the answer."""
+        self._ledger.append(
+            Interim(exchange=self.exchange, status=status, headers=text_map(headers), raw_headers=headers)
         )
 
     def response(self, status: int, headers: Headers) -> None:

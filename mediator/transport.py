@@ -6,6 +6,8 @@ import socket
 import struct
 from typing import Final, NamedTuple
 
+KEEPALIVE_S: Final = 30  # NATs forget a silent connection after some minutes, a model may think for twenty
+_KEEPALIVE_PROBES: Final = 6
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
 
 
@@ -14,6 +16,17 @@ class Streams(NamedTuple):
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+
+
+def keep_alive(transport: asyncio.WriteTransport) -> None:
+    """Let the kernel show what lies between us and the server that a silent connection is still one."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        with contextlib.suppress(OSError):  # already gone
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_S)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_S)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVE_PROBES)
 
 
 def no_linger(transport: asyncio.WriteTransport) -> None:

@@ -1,15 +1,20 @@
 """HTTP on the wire, where mitmproxy's own reading of it is not enough for us.
 
-Beyond its classes: trailers pass in both directions, interim answers (103) are skipped instead of taken for
-the answer, a head has a ceiling, and a request that cannot be read is recorded before it is answered.
+Beyond its classes: trailers pass in both directions, interim answers (103) pass instead of being taken for
+the answer, a head has a ceiling, a request that cannot be read is recorded before it is answered, and without
+TLS an agent that has said all may still listen.
+
+Not done here: HTTP/2, which is `mediator.wire_h2`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import h11
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
+from mitmproxy.connection import ConnectionState
 from mitmproxy.net.http import http1
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
@@ -30,13 +35,19 @@ from mitmproxy.proxy.layers.http._http1 import (
     Http1Server,
     make_body_reader,
 )
-from mitmproxy.proxy.layers.http._http2 import Http2Server
 
 from mediator.pages import raw_response
 
 MAX_HEAD: Final = 256 << 10  # four times what common servers take; a head is buffered whole
-_PROTOCOL_ERROR: Final = 1  # RFC 9113, 7
+MAX_INTERIM: Final = 100  # before one answer: progress of a long request, once in some seconds
 _HEAD_END: Final = (b"\r\n\r\n", b"\n\n")
+
+
+@dataclass
+class InterimHeaders(HttpEvent):
+    """A head with a status of 1xx: the answer is still to come. Its words and fields are fit to be passed."""
+
+    response: http.Response
 
 
 class _TrailingConnection(Http1Connection):
@@ -111,6 +122,7 @@ class AgentHttp1(_TrailingConnection, Http1Server):
         super().__init__(context)
         self._malformed = malformed
         self._next_waits = False
+        self._said_all = False
 
     @property
     def ahead(self) -> int:
@@ -129,8 +141,29 @@ class AgentHttp1(_TrailingConnection, Http1Server):
         ahead, self.buf = self.buf, ReceiveBuffer()
         yield from super().mark_done(request=request, response=response)
         self.buf = ahead
-        if both:
+        if both and self._said_all and not self.buf and self.state == self.read_headers:
+            yield commands.CloseConnection(self.conn)
+            self.state = self.done
+        elif both:
             self._next_waits = bool(self.buf) and self.state == self.read_headers
+
+    def send(self, event: HttpEvent) -> CommandGenerator[None]:
+        """Write a part of an answer. Of interim answers HTTP/1.0 knows nothing."""
+        if isinstance(event, InterimHeaders):
+            if self.request is not None and self.request.http_version != "HTTP/1.0":
+                event.response.http_version = "HTTP/1.1"
+                yield commands.SendData(self.conn, http1.assemble_response_head(event.response))  # type: ignore[no-untyped-call]
+            return
+        yield from super().send(event)
+
+    def wait(self, event: events.Event) -> CommandGenerator[None]:
+        """Wait for the answer. Without TLS the end of what an agent says is not yet the end of its interest:
+        `nc` ends that way. With TLS it is; who cancels a long answer ends that way."""
+        ended = isinstance(event, events.ConnectionClosed) and not self.conn.tls
+        if ended and self.conn.state is ConnectionState.CAN_WRITE:
+            self._said_all = True
+            return
+        yield from super().wait(event)
 
     def _message_ends(self, stream_id: int) -> CommandGenerator[None]:
         """Tell the end first: until then the answer, which may be there already, is not done."""
@@ -168,46 +201,52 @@ class AgentHttp1(_TrailingConnection, Http1Server):
         self.state = self.done
 
 
-class AgentHttp2(Http2Server):
-    """The agent's side in HTTP/2. What the protocol itself forbids is recorded before the connection ends."""
-
-    def __init__(self, context: Context, malformed: Callable[[str], None]) -> None:
-        super().__init__(context)
-        self._malformed = malformed
-
-    def protocol_error(self, message: str, error_code: int = _PROTOCOL_ERROR) -> CommandGenerator[None]:
-        """End the connection."""
-        self._malformed(message.partition(":")[0].lower())
-        yield from super().protocol_error(message, error_code)
-
-
 class UpstreamHttp1(_TrailingConnection, Http1Client):
     """The real server's side."""
 
     _Trailers = ResponseTrailers
+    _interim = 0
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
         """Read a response's head; one that never ends, or that nobody asked for, closes the connection."""
         if isinstance(event, events.DataReceived) and self.request is not None:
-            self._skip_interim()
-            if len(self.buf) > MAX_HEAD and self.stream_id is not None:
-                yield commands.CloseConnection(self.conn)
-                yield ReceiveHttp(
-                    ResponseProtocolError(
-                        self.stream_id, "the answer's head is too long", ErrorCode.GENERIC_SERVER_ERROR
-                    )
-                )
+            try:
+                yield from self._read_interim()
+            except ValueError as error:
+                yield from self._broken(str(error).partition(":")[0])
+                return
+            if len(self.buf) > MAX_HEAD:
+                yield from self._broken("the answer's head is too long")
                 return
         yield from super().read_headers(event)
 
-    def _skip_interim(self) -> None:
-        """Drop whole 1xx heads. 101 stays: it is no interim answer, and is refused by the exchange."""
-        while True:
-            head = bytes(self.buf)[:16]
-            interim = head[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ") and head[9:10] == b"1" and head[9:12] != b"101"
-            if not interim or not any(end in bytes(self.buf) for end in _HEAD_END):
-                return
-            self.buf.maybe_extract_lines()
+    def _read_interim(self) -> CommandGenerator[None]:
+        """Take whole 1xx heads out of the buffer. 101 stays: it is no interim answer. Raises ValueError."""
+        while self._interim_waits():
+            lines = self.buf.maybe_extract_lines() or []
+            response = http1.read_response_head([bytes(line) for line in lines])
+            self._interim += 1
+            if self._interim > MAX_INTERIM:
+                raise ValueError("it said more than a hundred times that it has no answer yet")
+            if self.stream_id is not None:
+                yield ReceiveHttp(InterimHeaders(self.stream_id, response))
+
+    def _interim_waits(self) -> bool:
+        whole = bytes(self.buf)
+        interim = whole[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ") and whole[9:10] == b"1" and whole[9:12] != b"101"
+        return interim and any(end in whole for end in _HEAD_END)
+
+    def _broken(self, why: str) -> CommandGenerator[None]:
+        yield commands.CloseConnection(self.conn)
+        if self.stream_id is not None:
+            error = ResponseProtocolError(self.stream_id, why, ErrorCode.GENERIC_SERVER_ERROR)
+            yield ReceiveHttp(error)
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> CommandGenerator[None]:
+        """Note that one half of the exchange is done."""
+        if response:
+            self._interim = 0
+        yield from super().mark_done(request=request, response=response)
 
 
 def http1_only(request: http.Request) -> None:

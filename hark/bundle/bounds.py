@@ -60,6 +60,7 @@ KIND_NAMES: Final[Mapping[int, str]] = {
     41: "Boundary",
     44: "BodyHash",
     45: "ResponseHead",
+    46: "Interim",
 }
 
 

@@ -55,6 +55,7 @@ __all__ = [
     "FileResult",
     "FsManifest",
     "Input",
+    "Interim",
     "Kind",
     "LlmRequest",
     "LlmResponseChunk",
@@ -237,13 +238,18 @@ class DnsDecision(NamedTuple):
 
 
 class WebSocketMessage(NamedTuple):
-    """One message of a WebSocket, or a control frame. `type`: text, binary, close, ping, pong."""
+    """One message of a WebSocket, or a control frame. `type`: text, binary, close, ping, pong.
+
+    Of a long message `data` is a piece; `more` says that another of it follows, from the same side and of
+    the same type. A control frame may stand between two pieces.
+    """
 
     exchange: int = 0
     seq: int = 0
     from_agent: bool = False
     type: str = ""
     data: bytes = b""
+    more: bool = False
 
 
 class TunnelData(NamedTuple):
@@ -330,6 +336,15 @@ class Boundary(NamedTuple):
     """What could not be had on this host, in words."""
 
 
+class Interim(NamedTuple):
+    """Kind 46: an answer of the server's before the answer (103 Early Hints), as it was passed on."""
+
+    exchange: int = 0
+    status: int = 0
+    headers: Mapping[str, str] = NO_MAP
+    raw_headers: Pairs = ()
+
+
 class BodyHash(NamedTuple):
     """Kind 44: a body that passed and is not stored (`body = "hash"` in the policy), at the body's end.
 
@@ -363,7 +378,7 @@ type Event = (
     | ToolCallRequest | ToolCallResult | EgressAttempt | EgressDecision | SecretInjected | ClockRead
     | RandomRead | Checkpoint | RunEnd | DnsQuery | DnsDecision | Seal | WebSocketMessage | TunnelData
     | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult | Boundary
-    | BodyHash | ResponseHead
+    | BodyHash | ResponseHead | Interim
 )  # fmt: skip
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -390,7 +405,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(17, DnsQuery, {1: TEXT, 2: TEXT, 3: UINT}),
     Kind(18, DnsDecision, {1: TEXT, 2: BOOL, 3: TEXT, 4: TEXT, 5: TEXT}),
     SEAL_KIND,
-    Kind(33, WebSocketMessage, {1: UINT, 2: UINT, 3: BOOL, 4: TEXT, 5: BYTES}),
+    Kind(33, WebSocketMessage, {1: UINT, 2: UINT, 3: BOOL, 4: TEXT, 5: BYTES, 32: BOOL}),
     Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES, 5: BOOL, 6: TEXT, 7: TEXT}),
     Kind(35, RequestChunk, {1: UINT, 2: UINT, 3: BYTES, 4: HASH, 5: UINT, 6: BOOL}),
     Kind(36, Trailers, {1: UINT, 2: BOOL, 3: TEXT_MAP, 32: PAIRS}),
@@ -401,6 +416,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS}),
     Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
     Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
+    Kind(46, Interim, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
 )
 
 _BY_NUMBER: Final = {kind.number: kind for kind in KINDS}

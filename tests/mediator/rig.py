@@ -193,7 +193,8 @@ def plain(**more: object) -> Iterator[tuple[Rig, Upstream]]:
 
 def raw(sock: socket.socket, data: bytes) -> bytes:
     """Send and read until the other side closes."""
-    sock.sendall(data)
+    if data:
+        sock.sendall(data)
     got = b""
     try:
         while piece := sock.recv(65536):

@@ -8,13 +8,15 @@ import time
 import pytest
 
 from hark.bundle.events import (
+    Interim,
     LlmRequest,
     LlmResponseChunk,
     LlmResponseEnd,
     Trailers,
 )
+from mediator.wire import MAX_INTERIM
 from tests.fakes.upstream import Call, early
-from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, raw, secret
+from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, plain, raw, secret
 
 
 def test_a_server_sent_event_reaches_the_agent_before_the_server_writes_the_next() -> None:
@@ -64,17 +66,95 @@ def test_a_second_cookie_survives_in_both_the_answer_and_the_record() -> None:
     assert [value for name, value in end.raw_headers if name == b"Set-Cookie"] == [b"a=1", b"b=2"]
 
 
-def test_an_interim_answer_is_skipped_and_the_real_one_passes() -> None:
-    with pair() as (rig, upstream), rig.https() as client:
+HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 7\r\n\r\n"
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/1.0"])
+def test_an_interim_answer_passes_to_who_knows_of_it_and_is_recorded(version: str) -> None:
+    with plain() as (rig, upstream):
 
         @upstream.on("/hints")
         def hints(call: Call) -> None:
-            call.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
+            call.wfile.write(HINTS + b"HTTP/1.1 100 Continue\r\n\r\n")
             call.reply(200, b"real")
 
-        client.request("GET", "/hints")
-        assert client.getresponse().read() == b"real"
-        assert rig.fatal == []
+        sock = rig.dial(rig.address(API), 80)
+        got = raw(sock, f"GET /hints {version}\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
+        sock.close()
+        (interim,) = rig.recorder.of(Interim)
+    assert interim[1:] == (103, {"Link": "</x>"}, ((b"Link", b"</x>"),))
+    first = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+    assert got.startswith(first) == (version == "HTTP/1.1")
+    assert got.count(b"HTTP/1.1 ") == (2 if version == "HTTP/1.1" else 1)
+    assert got.endswith(b"real")
+    assert rig.fatal == []
+
+
+def test_a_server_that_never_comes_to_its_answer_is_cut() -> None:
+    with pair() as (rig, upstream), rig.https() as client:
+
+        @upstream.on("/never")
+        def never(call: Call) -> None:
+            call.wfile.write(b"HTTP/1.1 102 Processing\r\n\r\n" * (MAX_INTERIM + 1))
+            call.cut()
+
+        client.request("GET", "/never")
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert "a hundred times" in end.error
+    assert len(rig.recorder.of(Interim)) == MAX_INTERIM
+    assert rig.fatal == []
+
+
+def test_an_interim_answer_does_not_give_a_credential_back() -> None:
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.tls(API) as sock:
+
+        @upstream.on("/hints")
+        def hints(call: Call) -> None:
+            call.wfile.write(HINTS.replace(b"</x>", VALUE.encode()))
+            call.reply(200, b"real")
+
+        got = raw(sock, f"GET /hints HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert got.startswith(b"HTTP/1.1 502")
+    assert VALUE.encode() not in got + rig.recorder.bytes()
+    assert "gives secrets.API_KEY back" in end.error
+
+
+def test_an_answer_in_chunks_reaches_http_1_0_without_them() -> None:
+    with plain() as (rig, upstream):
+
+        @upstream.on("/chunks")
+        def chunks(call: Call) -> None:
+            call.begin_chunked("text/plain")
+            for piece in (b"one", b"two", b""):
+                call.chunk(piece)
+
+        sock = rig.dial(rig.address(API), 80)
+        got = raw(sock, f"GET /chunks HTTP/1.0\r\nHost: {API}\r\n\r\n".encode())
+        sock.close()
+    head, _, body = got.partition(b"\r\n\r\n")
+    assert body == b"onetwo"
+    assert b"transfer-encoding" not in head.lower()
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_an_answer_that_never_has_a_body_leaves_the_connection_in_use(status: int) -> None:
+    with pair() as (rig, upstream), rig.https() as client:
+
+        @upstream.on("/none")
+        def none(call: Call) -> None:
+            call.send_response(status)
+            if status == 304:
+                call.send_header("Content-Length", "1234")
+            call.end_headers()
+
+        for _ in range(2):
+            client.request("GET", "/none")
+            answer = client.getresponse()
+            assert (answer.status, answer.read()) == (status, b"")
+        rig.recorder.wait_for(LlmResponseEnd, 2)
+    assert upstream.dials == 1
+    assert rig.recorder.of(LlmResponseChunk) == []
 
 
 @pytest.mark.parametrize("form", ["plain", "header", "gzip", "split"])

@@ -1,6 +1,8 @@
 """The agent's half over real sockets and TLS: what the server gets, and what is recorded of it."""
 
+import socket
 import threading
+import time
 
 import pytest
 
@@ -172,3 +174,86 @@ def test_a_trailer_that_may_not_leave_ends_its_request(trailer: str, words: byte
     assert end.error.startswith("refused: ")
     assert not any(name.startswith("trailer:") for seen in upstream.seen for name, _ in seen.headers)
     assert rig.fatal == []
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 2\r\n", "Transfer-Encoding: chunked\r\n"])
+def test_a_client_that_does_not_wait_for_100_continue_is_served_too(length: str) -> None:
+    body = "ok" if "Length" in length else "2\r\nok\r\n0\r\n\r\n"
+    with pair() as (rig, upstream), rig.tls(API) as sock:
+        head = f"POST / HTTP/1.1\r\nHost: {API}\r\n{length}Expect: 100-Continue\r\nConnection: close\r\n\r\n"
+        got = raw(sock, (head + body).encode())
+    assert got.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert got.endswith(b"POST / 2")
+    assert [seen.body for seen in upstream.seen] == [b"ok"]
+
+
+def test_http_1_0_gets_no_100_continue() -> None:
+    with plain() as (rig, _):
+        sock = rig.dial(rig.address(API), 80)
+        head = f"POST / HTTP/1.0\r\nHost: {API}\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+        got = raw(sock, head.encode() + b"ok")
+        sock.close()
+    assert got.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_another_expectation_is_not_met() -> None:
+    with pair() as (rig, upstream), rig.https() as client:
+        client.request("POST", "/", body=b"x", headers={"Expect": "wonders"})
+        answer = client.getresponse()
+        assert (answer.status, b"expects something other" in answer.read()) == (417, True)
+        assert upstream.seen == []
+
+
+def test_without_tls_an_agent_that_has_said_all_still_gets_its_answer() -> None:
+    release = threading.Event()
+    with plain() as (rig, upstream):
+
+        @upstream.on("/late")
+        def late(call: Call) -> None:
+            assert release.wait(10)
+            call.reply(200, b"late")
+
+        sock = rig.dial(rig.address(API), 80)
+        sock.sendall(f"GET /late HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
+        sock.shutdown(socket.SHUT_WR)
+        rig.recorder.wait_for(LlmRequest)
+        time.sleep(0.05)
+        release.set()
+        got = raw(sock, b"")
+        sock.close()
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert got.endswith(b"late")
+    assert end.error == ""
+    assert rig.fatal == []
+
+
+def test_requests_sent_before_a_half_close_are_all_answered() -> None:
+    with plain() as (rig, _):
+        sock = rig.dial(rig.address(API), 80)
+        sock.sendall(b"".join(f"GET /{n} HTTP/1.1\r\nHost: {API}\r\n\r\n".encode() for n in range(3)))
+        sock.shutdown(socket.SHUT_WR)
+        got = raw(sock, b"")
+        sock.close()
+    assert [f"GET /{n} 0".encode() in got for n in range(3)] == [True] * 3
+
+
+def test_an_upgrade_to_anything_else_is_refused_in_words_and_an_offer_of_h2c_is_not_taken() -> None:
+    with plain() as (rig, upstream), rig.http() as client:
+        client.request("GET", "/", headers={"Connection": "Upgrade", "Upgrade": "TLS/1.3"})
+        answer = client.getresponse()
+        assert (answer.status, b"an upgrade to tls/1.3 is not passed" in answer.read()) == (501, True)
+        offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABk"}
+        client.request("GET", "/", headers=offer)
+        answer = client.getresponse()
+        assert (answer.status, answer.read()) == (200, b"GET / 0")
+    (seen,) = upstream.seen
+    assert [seen.header(name) for name in ("upgrade", "http2-settings", "connection")] == [None] * 3
+
+
+def test_a_request_in_absolute_form_leaves_in_origin_form() -> None:
+    with plain() as (rig, upstream):
+        sock = rig.dial(rig.address(API), 80)
+        got = raw(sock, f"GET http://{API}/a?b HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
+        sock.close()
+    assert got.endswith(b"GET /a?b 0")
+    assert [seen.path for seen in upstream.seen] == ["/a?b"]

@@ -235,3 +235,30 @@ def test_the_control_a_session_without_a_fault_passes_whole() -> None:
             assert session(rig) == b"alphabetagammaGET /again 0"
         assert rig.fatal == []
     assert isinstance(upstream, Upstream)
+
+
+@pytest.mark.parametrize(("patience", "lives"), [(0.2, False), (handler.IDLE_S, True)])
+def test_a_model_that_is_silent_for_long_is_waited_for(
+    patience: float, lives: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One clock alone ends a silent call, and it is set to far more than twenty minutes."""
+    assert handler.IDLE_S > 60 * 60
+    settings = handler._Settings
+    monkeypatch.setattr(handler, "_Settings", lambda: settings(tcp_timeout=patience))  # type: ignore[arg-type]
+    with (
+        serving(API) as upstream,
+        running(API, upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
+        rig.https() as client,
+    ):
+
+        @upstream.on("/think")
+        def think(call: Call) -> None:
+            time.sleep(1)
+            call.reply(200, b"thought")
+
+        client.request("GET", "/think")
+        try:
+            got = client.getresponse().read()
+        except (http.client.HTTPException, OSError):
+            got = b""
+    assert (got == b"thought") == lives

@@ -11,7 +11,7 @@ import h2.connection
 import h2.events
 import pytest
 
-from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd, RequestChunk
+from hark.bundle.events import EgressDecision, Interim, LlmRequest, LlmResponseEnd, RequestChunk
 from mediator import engine
 from mediator.held import Room
 from mediator.http import AgentHttp
@@ -273,3 +273,27 @@ def test_a_body_that_is_never_finished_gives_its_room_back(
             client.sock.close()
         until(lambda: room.left == 5000)
         assert rig.fatal == []
+
+
+def test_an_interim_answer_passes_to_an_agent_that_speaks_http2() -> None:
+    hints: list[tuple[bytes, bytes]] = []
+    with pair() as (rig, client, upstream):
+
+        @upstream.on("/hints")  # type: ignore[attr-defined]
+        def early(call: Call) -> None:
+            call.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
+            call.reply(200, b"real")
+
+        take = client.take
+
+        def taking(event: h2.events.Event) -> None:
+            if isinstance(event, h2.events.InformationalResponseReceived):
+                hints.extend(event.headers)
+            take(event)
+
+        client.take = taking  # type: ignore[method-assign]
+        (answer,) = client.wait(client.ask("/hints"))
+        (interim,) = rig.recorder.of(Interim)
+    assert (answer.status, answer.body) == (200, b"real")
+    assert hints == [(b":status", b"103"), (b"link", b"</x>")]
+    assert interim.status == 103

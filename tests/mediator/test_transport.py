@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from mediator.transport import no_linger, reset
+from mediator.transport import KEEPALIVE_S, keep_alive, no_linger, reset
 
 
 def closed_by(close: object) -> bytes:
@@ -47,6 +47,22 @@ def test_a_close_without_lingering_is_a_reset_too() -> None:
 
     with pytest.raises(ConnectionResetError):
         closed_by(close)
+
+
+def test_a_silent_connection_is_kept_known_to_what_lies_between() -> None:
+    found: list[tuple[int, int]] = []
+
+    def look(writer: asyncio.StreamWriter) -> None:
+        sock = writer.get_extra_info("socket")
+        for _ in range(2):
+            alive = sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            found.append((alive, sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)))
+            keep_alive(writer.transport)
+        writer.close()
+
+    closed_by(look)
+    assert found[0][0] == 0
+    assert found[1] == (1, KEEPALIVE_S)
 
 
 def test_the_control_an_ordinary_close_is_an_end() -> None:

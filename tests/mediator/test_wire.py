@@ -20,7 +20,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
-from mediator.wire import MAX_HEAD, AgentHttp1, UpstreamHttp1, http1_only
+from mediator.wire import MAX_HEAD, AgentHttp1, InterimHeaders, UpstreamHttp1, http1_only
 
 
 def context() -> Context:
@@ -100,7 +100,7 @@ def upstream() -> UpstreamHttp1:
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_interim_answers_are_skipped_and_trailers_read_however_they_come(size: int) -> None:
+def test_interim_answers_are_told_apart_and_trailers_read_however_they_come(size: int) -> None:
     layer = upstream()
     answer = (
         b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
@@ -110,8 +110,8 @@ def test_interim_answers_are_skipped_and_trailers_read_however_they_come(size: i
     for at in range(0, len(answer), size):
         got = layer.handle_event(events.DataReceived(layer.conn, answer[at : at + size]))
         found += [command.event for command in got if isinstance(command, ReceiveHttp)]
-    assert isinstance(found[0], ResponseHeaders)
-    assert found[0].response.status_code == 200
+    assert [type(event) for event in found[:3]] == [InterimHeaders, InterimHeaders, ResponseHeaders]
+    assert [event.response.status_code for event in found[:3]] == [103, 100, 200]
     assert b"".join(event.data for event in found if isinstance(event, ResponseData)) == b"body"
     assert isinstance(found[-2], ResponseTrailers)
     assert isinstance(found[-1], ResponseEndOfMessage)
