@@ -174,6 +174,14 @@ def _boundary(e: ev.Boundary) -> str:
     return f"uid {e.uid}, Landlock ABI {e.landlock_abi}, {grants}, {withheld} kept back"
 
 
+def _mcp_message(e: ev.McpMessage) -> str:
+    where = f"{e.server}#{e.connection}"
+    if not e.data:
+        return f"{where} ended" + (f": {e.note}" if e.note else "")
+    note = f"({e.note}) " if e.note else ""
+    return f"{note}{where} {_side(e.from_agent)} {e.seq}, {_body(e.data)}"
+
+
 _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     RunStart: lambda e: f"{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id})",
     ev.PolicyLoaded: lambda e: f"{e.source}: allow {', '.join(e.allow_hosts) or 'nothing'}",
@@ -211,6 +219,7 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     ev.ShimReport: lambda e: f"not recorded: {e.what} of {e.source} ({e.why})",
     ev.FileResult: lambda e: f"{e.path} {f'mode {e.mode:04o}' if e.hash else 'is gone'}",
     ev.Boundary: _boundary,
+    ev.McpMessage: _mcp_message,
     ev.BodyHash: lambda e: (
         f"{_side(e.from_agent)} body of {_count(e.length, 'byte')}, not stored, BLAKE3 {e.hash.hex()}"
     ),

@@ -6,7 +6,7 @@ Reads the policy, the secrets, the command and the project. Forks nothing, opens
 import os
 import pwd
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from hark import environment, nesting, project
@@ -18,6 +18,7 @@ from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret
 from hark.policy.parse import MAX_POLICY, parse_policy
 from hark.secrets import expanded, resolve
+from hark.toolservers import STUBS, Caller, ToolServers, make_ready, refuse_taken
 from launcher import system
 from launcher.plan import Access, Grant, Plan
 
@@ -57,6 +58,7 @@ class Prepared:
     upstream_roots: tuple[bytes, ...]
     proxies: "Proxies | None"
     project: project.Project
+    toolservers: ToolServers = field(default_factory=ToolServers)
     unseen: tuple[str, ...] = ()
     """What of the caller's PATH the agent does not see, as grants that would show its programs."""
 
@@ -77,7 +79,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     secrets = resolve(policy.secrets, environ, home, placeholder_for)
     for secret in secrets:
         check_value(secret.name, secret.value)
-    _refuse_leaks(secrets, options.argv)
+    servers = make_ready(policy, Caller(environ, home, tuple(_writable(grants))), secrets)
+    _refuse_leaks((*secrets, *servers.secrets), options.argv)
+    grants = _with_stubs(grants, servers.needs)
     env = environment.build(
         environ,
         home=home,
@@ -86,6 +90,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         passed=policy.env_pass,
         assigned=policy.env_set,
     )
+    if servers.programs:
+        refuse_taken(policy.mcp, env["PATH"])
+        env["PATH"] += f":{STUBS}"
     java = JAVA_STORE if _has_java(env["PATH"]) else None
     plan = Plan(
         argv=options.argv,
@@ -93,6 +100,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         workdir=workdir,
         env=trust.variables(CA_BUNDLE, java) | env | {secret.name: secret.placeholder for secret in secrets},
         grants=grants,
+        files=servers.files,
         masked=(*surveyed.masked, *_secret_files(policy, home)),
         protected=(*surveyed.protected, *_own_inputs(options), *shield(_writable(grants))),
         hidden=(*_own_places(environ), *_own_key(options)),
@@ -108,7 +116,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     unseen = tuple(whole(entry, home) for entry in environment.unseen(path, [g.path for g in grants]))
     roots = _roots(options.upstream_roots)
     proxies = _proxies(environ, plan) if options.via_proxy else None
-    return Prepared(plan, policy, secrets, upstreams, roots, proxies, surveyed, unseen)
+    held = (*secrets, *servers.secrets)
+    return Prepared(plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen)
 
 
 def read_policy(path: str | None) -> Policy:
@@ -154,6 +163,13 @@ def _grants(
         if grant.path not in chosen or grant.access is Access.WRITE:
             chosen[grant.path] = grant
     return tuple(chosen.values())
+
+
+def _with_stubs(grants: tuple[Grant, ...], needs: tuple[str, ...]) -> tuple[Grant, ...]:
+    """Add what the stubs of the tool servers cannot run without."""
+    known = {grant.path for grant in grants}
+    added = [path for path in needs if path not in known and not _is_system(path)]
+    return (*grants, *(Grant(path, Access.READ, "stubs of [mcp]") for path in added))
 
 
 def _active(environ: Mapping[str, str], home: str, workdir: str) -> tuple[str, ...]:

@@ -82,6 +82,7 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         *(f"hidden {path}" for path in plan.hidden if path not in uncovered),
     )
     notes = (
+        *prepared.toolservers.notes,
         *(f"-upstream-ca: roots with the hash {root}" for root in extra_roots),
         *(f"-via-proxy: upstreams are dialled through {proxy}" for proxy in proxies),
         *(f"grant withheld, since hark's own files lie in it: {path}" for path in facts.withheld),

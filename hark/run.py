@@ -204,6 +204,7 @@ class _Run:
             upstreams=self.prepared.upstreams,
             upstream_roots=self.prepared.upstream_roots,
             proxies=self.prepared.proxies,
+            mcp=self.prepared.toolservers.programs,
             host_roots=roots,
         )
         for event in record.opening(self.place.run_id, self.prepared):

@@ -84,6 +84,11 @@ def _pivot() -> None:
     os.chdir("/")
 
 
+def _mode(content: bytes) -> int:
+    """What begins as a script does is one."""
+    return 0o755 if content.startswith(b"#!") else 0o644
+
+
 def _write(path: str, content: bytes, mode: int = 0o644) -> None:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as file:
         file.write(content)
@@ -231,11 +236,11 @@ def show_files(files: Mapping[str, bytes]) -> None:
         try:
             if os.path.exists(place):
                 source = f"{_SCAFFOLD}/{number}"
-                _write(source, content)
+                _write(source, content, _mode(content))
                 _bind_read_only(source, place)
             else:
                 os.makedirs(os.path.dirname(place), exist_ok=True)
-                _write(place, content)
+                _write(place, content, _mode(content))
         except OSError as error:
             reason = os.strerror(error.errno or 0).lower()
             raise ConfinementError(f"cannot show {path} to the agent: {reason}") from error

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from hark.bundle.events import Event
 from hark.policy.model import Policy, Secret
+from mediator.mcp.program import Program
 from mediator.proxy import Proxies
 
 
@@ -33,5 +34,7 @@ class MediatorConfig:
     """`-upstream-ca`: extra PEM roots trusted for upstreams, beside the host's trust store."""
     proxies: Proxies | None = None
     """`-via-proxy`: the caller's proxies, through which upstreams are dialled."""
+    mcp: tuple[Program, ...] = ()
+    """The tool servers behind doors."""
     host_roots: bytes = b""
     """The host's trust store as PEM (`mediator.trust.host_roots`): what upstreams are verified with."""

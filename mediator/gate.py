@@ -18,6 +18,7 @@ from mediator import pages, refused
 from mediator.addresses import AddressPool
 from mediator.authority import Destination, destination, judge_dial, judge_sni
 from mediator.ledger import Ledger
+from mediator.mcp.doors import Doors
 from mediator.origin import Origin
 from mediator.resolver import Resolver
 from mediator.sniff import Http, More, Sniffed, Tls, Unknown, sniff
@@ -57,6 +58,7 @@ class Gate:
     resolver: Resolver
     carry: Carry
     carry_raw: CarryRaw
+    doors: Doors
     tasks: set[asyncio.Task[None]]
     """The connections that are open."""
     ceiling: int
@@ -90,6 +92,10 @@ class Gate:
         except OSError:
             self._record(Destination("unknown", 0), "tcp", Deny("the kernel does not say where it went", ""))
             _abort(writer)
+            return
+        program = self.doors.at(target)
+        if program is not None:
+            await self.doors.serve(program, target, streams)
             return
         verdict = judge_dial(self.policy, target)
         if len(self.tasks) > self.ceiling:

@@ -25,6 +25,7 @@ from mediator.credentials import Broker
 from mediator.engine import Engine
 from mediator.gate import Gate
 from mediator.ledger import Ledger, Summary
+from mediator.mcp.doors import Doors
 from mediator.origin import Origin, original_destination
 from mediator.resolver import Resolver
 from mediator.upstream import read_redirects
@@ -66,6 +67,7 @@ class Mediator:
             on_limit=on_limit,
         )
         self._engine = Engine(config, self.broker, self._ledger, ca)
+        self._doors = Doors(config.mcp, self._ledger, self.broker)
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -136,7 +138,8 @@ class Mediator:
             self._origin,
             resolver,
             carry,
-            carry_raw=carry_raw,
+            carry_raw,
+            self._doors,
             tasks=tasks,
             ceiling=descriptors.connections(descriptors.raise_limit()),
         )
@@ -155,6 +158,7 @@ class Mediator:
         await self._drained()
         for server in servers:
             server.close()
+        await self._doors.stop()
         await _quiet(tasks, self._engine)
         watcher.read()
         loop.remove_reader(self._sockets.packets)

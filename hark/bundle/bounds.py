@@ -58,6 +58,7 @@ KIND_NAMES: Final[Mapping[int, str]] = {
     39: "ShimReport",
     40: "FileResult",
     41: "Boundary",
+    42: "McpMessage",
     44: "BodyHash",
     45: "ResponseHead",
     46: "Interim",

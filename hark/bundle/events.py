@@ -60,6 +60,7 @@ __all__ = [
     "LlmRequest",
     "LlmResponseChunk",
     "LlmResponseEnd",
+    "McpMessage",
     "PolicyLoaded",
     "RandomRead",
     "RequestChunk",
@@ -336,6 +337,21 @@ class Boundary(NamedTuple):
     """What could not be had on this host, in words."""
 
 
+class McpMessage(NamedTuple):
+    """Kind 42: a JSON-RPC message between the agent and a tool server over stdio, as it stood on its line.
+
+    `connection` is a number of the run's exchanges. The last one of a connection has no data; `note` says how
+    it ended, and of any other message why it was not passed on (`refused: why`) or that hark wrote it itself.
+    """
+
+    server: str = ""
+    connection: int = 0
+    seq: int = 0
+    from_agent: bool = False
+    data: bytes = b""
+    note: str = ""
+
+
 class Interim(NamedTuple):
     """Kind 46: an answer of the server's before the answer (103 Early Hints), as it was passed on."""
 
@@ -378,7 +394,7 @@ type Event = (
     | ToolCallRequest | ToolCallResult | EgressAttempt | EgressDecision | SecretInjected | ClockRead
     | RandomRead | Checkpoint | RunEnd | DnsQuery | DnsDecision | Seal | WebSocketMessage | TunnelData
     | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult | Boundary
-    | BodyHash | ResponseHead | Interim
+    | McpMessage | BodyHash | ResponseHead | Interim
 )  # fmt: skip
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -414,6 +430,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(39, ShimReport, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH}),
     Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS}),
+    Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT}),
     Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
     Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
     Kind(46, Interim, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),

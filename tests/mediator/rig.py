@@ -14,6 +14,7 @@ from hark.policy.model import HostRule, Policy, Rule, Secret
 from launcher.plan import Sockets
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
+from mediator.mcp.program import Program
 from mediator.origin import Accepted
 from mediator.proxy import Proxies
 from mediator.serve import Mediator
@@ -128,6 +129,7 @@ def running(
     policy: Policy | None = None,
     rules: tuple[Rule, ...] = (),
     proxies: Proxies | None = None,
+    mcp: tuple[Program, ...] = (),
 ) -> Iterator[Rig]:
     """Run a mediator that allows `allow` and what `rules` say, or under `policy`."""
     recorder = recorder or ListRecorder()
@@ -139,6 +141,7 @@ def running(
         upstreams=upstreams or {},
         upstream_roots=(roots,),
         proxies=proxies,
+        mcp=mcp,
     )
     with ExitStack() as stack:
         sockets = loopback_sockets()

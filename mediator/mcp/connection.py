@@ -1,0 +1,206 @@
+"""One connection of the agent to a tool server: every message judged, recorded, and only then passed on.
+
+Always: nothing that the server says reaches the agent with a credential in it, nothing that the agent says
+reaches the server unless `Talk` passes it. What cannot be read ends the connection, and the agent is told
+why. The server is started by the first message that passes, and ended with the connection.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from hark.visible import printable
+from mediator.credentials import Broker
+from mediator.ledger import Ledger
+from mediator.mcp.jsonrpc import MessageError
+from mediator.mcp.judge import unreadable
+from mediator.mcp.leak import leaked
+from mediator.mcp.lines import MAX_FROM_AGENT, MAX_FROM_SERVER, LineError, Lines
+from mediator.mcp.log import BY_HARK, Log
+from mediator.mcp.program import Program
+from mediator.mcp.server import Server
+from mediator.mcp.talk import Answered, Passed, Refused, Talk
+from mediator.scan import FoundError
+from mediator.text import as_text
+from mediator.transport import Streams
+
+GRACE_S: Final = 30.0  # for answers after the agent's last message: some clients ask once and close at once
+GONE: Final = "the agent went away"
+_STEP: Final = 1 << 16
+
+
+class Connection:
+    """Carries one connection. `serve` once, `stop` whenever; both in the event loop."""
+
+    def __init__(self, program: Program, ledger: Ledger, broker: Broker, streams: Streams) -> None:
+        self._program = program
+        self._ledger = ledger
+        self._broker = broker
+        self._reader, self._writer = streams
+        self._log = Log(program.name, ledger)
+        self._talk = Talk(program.tools, "allow_tools", ledger.next_exchange)
+        self._server: Server | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._agent_done = False
+
+    @property
+    def heard(self) -> bool:
+        """Tell whether all that the agent sent was read."""
+        return self._agent_done or self._ended.done()
+
+    def stop(self, why: str) -> None:
+        """End it. The first reason is the one that counts."""
+        if not self._ended.done():
+            self._ended.set_result(why)
+
+    async def serve(self) -> None:
+        """Carry it until it ends. Raises RecordError where it cannot be recorded."""
+        why = ""
+        self._spawn(self._from_agent())
+        try:
+            why = await self._ended
+        except OSError:
+            why = GONE
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._server is not None:
+                await self._server.end()
+            self._log.end(why)
+        self._writer.close()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.append(task)
+        task.add_done_callback(self._look_at)
+
+    def _look_at(self, task: asyncio.Task[None]) -> None:
+        """An exception in either direction ends both."""
+        if not task.cancelled() and (error := task.exception()) is not None and not self._ended.done():
+            self._ended.set_exception(error)
+
+    # What the agent says
+
+    async def _from_agent(self) -> None:
+        lines = Lines(MAX_FROM_AGENT)
+        try:
+            while piece := await self._reader.read(_STEP):
+                for line in lines.feed(piece):
+                    await self._judge(line)
+        except (LineError, MessageError) as error:
+            await self._last_words(f"a message of the agent's was not passed on: {error}")
+            return
+        self._agent_done = True
+        if lines.unfinished:
+            await self._last_words("the agent's last message has no end")
+        elif self._server is None:
+            self.stop("")
+        else:
+            self._server.stdin.close()
+            await asyncio.sleep(GRACE_S)
+            self.stop(f"the server did not end within {GRACE_S:.0f} s after the agent's last message")
+
+    async def _judge(self, line: bytes) -> None:
+        try:
+            verdict = self._verdict(line)
+        except MessageError as error:
+            self._log.message(line, from_agent=True, note=f"refused: {error}", durable=True)
+            raise
+        if isinstance(verdict, Refused):
+            await self._refuse(line, verdict)
+            return
+        self._log.message(line, from_agent=True)
+        for call in verdict.calls:
+            self._log.call(call)
+        server = await self._started()
+        if server is None:
+            return
+        server.stdin.write(line + b"\n")
+        with contextlib.suppress(OSError):  # it is ending: its other pipe says so
+            await server.stdin.drain()
+
+    def _verdict(self, line: bytes) -> Passed | Refused:
+        try:
+            self._broker.outgoing().feed(line)
+        except FoundError as found:
+            reason = f"the placeholder of secrets.{found.name} stands in it, and is not replaced there"
+            return self._talk.refused(line, reason)
+        return self._talk.from_agent(line)
+
+    async def _refuse(self, line: bytes, refused: Refused) -> None:
+        reason = refused.denied.reason
+        self._log.message(line, from_agent=True, note=f"refused: {reason}", durable=True)
+        hint = f"; to allow it: {refused.denied.hint}" if refused.denied.hint else ""
+        self._ledger.warn(printable(f"denied to {self._program}: {reason}{hint}"))
+        for call in refused.calls:
+            self._log.call(call)
+            self._log.answered(Answered(call, refused.reply, is_error=True))
+        if refused.reply:
+            await self._answer(refused.reply)
+
+    # What the server says
+
+    async def _started(self) -> Server | None:
+        if self._server is None:
+            try:
+                self._server = await Server.start(self._program)
+            except OSError as error:
+                reason = os.strerror(error.errno or 0).lower()
+                await self._last_words(f"the server cannot be started: {reason}")
+                return None
+            self._spawn(self._from_server(self._server))
+        return self._server
+
+    async def _from_server(self, server: Server) -> None:
+        lines = Lines(MAX_FROM_SERVER)
+        try:
+            while piece := await server.stdout.read(_STEP):
+                for line in lines.feed(piece):
+                    await self._pass(line)
+        except (LineError, MessageError) as error:
+            await self._last_words(f"a message of the server's was not passed on: {error}")
+            return
+        if lines.unfinished:
+            await self._last_words("the server's last message has no end")
+            return
+        await self._server_ended(server)
+
+    async def _pass(self, line: bytes) -> None:
+        name = leaked(self._broker, line)
+        if name is not None:
+            raise MessageError(f"it gives secrets.{name} away, which the agent must not see")
+        answers = self._talk.from_server(line)
+        self._log.message(line, from_agent=False)
+        for answer in answers:
+            self._log.answered(answer)
+        await self._to_agent(line)
+
+    async def _server_ended(self, server: Server) -> None:
+        status = await server.status()
+        if self._agent_done and status == 0:
+            self.stop("")
+            return
+        why = f"the server ended with exit code {status}"
+        tail = server.tail.strip()
+        said = f"; its last words: {as_text(tail)}" if tail and leaked(self._broker, tail) is None else ""
+        await self._last_words(why, said)
+
+    # Both
+
+    async def _last_words(self, why: str, more: str = "") -> None:
+        """Tell the agent why this is the end, and the user, who hears more; then end."""
+        self._ledger.warn(printable(f"{self._program}: {why}{more}"))
+        await self._answer(unreadable(f"hark: {self._program}: {why}"))
+        self.stop(why)
+
+    async def _answer(self, reply: bytes) -> None:
+        self._log.message(reply, from_agent=False, note=BY_HARK)
+        await self._to_agent(reply)
+
+    async def _to_agent(self, line: bytes) -> None:
+        self._writer.write(line + b"\n")
+        await self._writer.drain()

@@ -1,0 +1,72 @@
+"""The doors to the tool servers: a port each on the gateway's address, which only the agent can reach.
+
+The connection arrives at the mediator's one listener like any other, so nothing new listens anywhere. What
+goes through a door is judged message by message (`mediator.mcp.connection`). How many connections are open at
+once, and how many are made, is bounded: each may start a process outside the boundary.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from hark.policy.decide import Allow, Deny
+from launcher.plan import GATEWAY_V4
+from mediator.authority import Destination
+from mediator.credentials import Broker
+from mediator.ledger import Ledger
+from mediator.mcp.connection import Connection
+from mediator.mcp.program import Program
+from mediator.transport import Streams, reset
+
+MAX_OPEN: Final = 16  # of all servers together; a client holds one to each
+MAX_MADE: Final = 2000  # in a run; some clients connect for each call
+HEAR_S: Final = 1.0  # at the end of a run: as long as for other connections
+PROTOCOL: Final = "mcp"
+
+
+class Doors:
+    """The doors of one run. Only used in the mediator's event loop."""
+
+    def __init__(self, programs: Iterable[Program], ledger: Ledger, broker: Broker) -> None:
+        self._programs = {program.port: program for program in programs}
+        self._ledger = ledger
+        self._broker = broker
+        self._open: set[Connection] = set()
+        self._made = 0
+        self._clock = time.monotonic
+
+    def at(self, target: Destination) -> Program | None:
+        """Return whose door a connection was made to."""
+        return self._programs.get(target.port) if target.host == GATEWAY_V4 else None
+
+    async def serve(self, program: Program, target: Destination, streams: Streams) -> None:
+        """Carry a connection to its end. Raises RecordError."""
+        self._made += 1
+        if len(self._open) >= MAX_OPEN or self._made > MAX_MADE:
+            many = f"{MAX_OPEN} are open" if self._made <= MAX_MADE else f"{MAX_MADE} were made"
+            self._ledger.attempt(
+                target, PROTOCOL, "", Deny(f"{many} already of the connections to tool servers", "")
+            )
+            reset(streams.writer.transport)
+            return
+        self._ledger.attempt(target, PROTOCOL, "", Allow(str(program)))
+        connection = Connection(program, self._ledger, self._broker, streams)
+        self._open.add(connection)
+        try:
+            await connection.serve()
+        finally:
+            self._open.discard(connection)
+
+    async def stop(self) -> None:
+        """End every connection and wait until its server is gone."""
+        deadline = self._clock() + HEAR_S
+        while self._talking() and self._clock() < deadline:  # noqa: ASYNC110  # what was sent is still read
+            await asyncio.sleep(0.01)
+        for connection in tuple(self._open):
+            connection.stop("the run ended")
+        while self._open:  # noqa: ASYNC110  # `Server.end` has its own ceilings
+            await asyncio.sleep(0.01)
+
+    def _talking(self) -> bool:
+        return not all(connection.heard for connection in self._open)
