@@ -6,17 +6,25 @@ the probe itself could not run: what was not observed is not counted as safe. No
 
 import contextlib
 import os
+import resource
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from hark.errors import HarkError
-from launcher.advice import explain
+from hark.errors import ConfinementError, HarkError
+from launcher.advice import NO_PROC, explain, kernel_advice, profile
 from launcher.identity import agent_identity
 
 _REPORT_BYTES: Final = 1 << 12
+_LEAST_FREE: Final = 64 << 20  # bytes; a body's worth, and less than any machine that still works well has
+_LEAST: Final = (
+    ("open files", "n", resource.RLIMIT_NOFILE, 128),
+    ("processes", "u", resource.RLIMIT_NPROC, 16),
+    ("a file's bytes", "f", resource.RLIMIT_FSIZE, _LEAST_FREE),
+)
+"""What a run cannot do without, with ulimit's letter."""
 _PROBE_SECONDS: Final = 10
 
 
@@ -36,6 +44,8 @@ class Finding:
     state: State
     words: str
     """One sentence; for `missing` it names the setting to change."""
+    fix: str = ""
+    """What a shell would run, where that is more than a sentence can hold."""
 
 
 type Probe = Callable[[], str]
@@ -59,6 +69,52 @@ def _enter_for_more() -> None:
         _enter()
     except OSError as error:
         raise _NotTried("not tried, since it needs a user namespace") from error
+
+
+def _machine() -> str:
+    from launcher import seccomp
+
+    system = os.uname()
+    seccomp.architecture()
+    if "Microsoft" in system.release:
+        raise ConfinementError(kernel_advice(system.release))
+    # Every process of hark's reads these, and so does the interpreter.
+    for path in ("/proc/self/ns/net", "/proc/self/task"):
+        try:
+            os.stat(path)
+        except OSError as error:
+            raise ConfinementError(NO_PROC) from error
+    return f"Linux {system.release} on {system.machine}"
+
+
+def _limits() -> str:
+    for name, option, what, least in _LEAST:
+        soft, _ = resource.getrlimit(what)
+        if soft != resource.RLIM_INFINITY and soft < least:
+            raise ConfinementError(
+                f"the limit of {name} is {soft} and has to be {least}: raise it with ulimit -{option}"
+            )
+    return "files, processes and file sizes are not limited too low"
+
+
+def _place() -> str:
+    from hark.bundle.store import runs_directory
+
+    place = runs_directory(os.environ)
+    while not os.path.lexists(place) and place != "/":
+        place = os.path.dirname(place)
+    if not os.path.isdir(place) or not os.access(place, os.W_OK | os.X_OK):
+        raise ConfinementError(
+            f"bundles cannot be written to {place}: name a directory of yours in XDG_STATE_HOME"
+        )
+    status = os.statvfs(place)
+    free = status.f_bavail * status.f_frsize
+    if free < _LEAST_FREE:
+        raise ConfinementError(
+            f"there are {free >> 20} MiB free at {place} and a record needs {_LEAST_FREE >> 20}: make room, "
+            "or name another disk in XDG_STATE_HOME"
+        )
+    return f"bundles can be written to {place}"
 
 
 def _user_namespace() -> str:
@@ -98,6 +154,7 @@ def _network() -> str:
 def _mounts() -> str:
     from launcher import kernel, mounts, trees
 
+    os.chdir("/")
     _enter_for_more()
     namespaces = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWCGROUP
     kernel.unshare(namespaces, "make mount and process namespaces")
@@ -107,17 +164,20 @@ def _mounts() -> str:
     if child == 0:
         error = 0
         try:
-            kernel.mount("proc", "/proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+            kernel.mount("proc", "./proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
         except OSError as failure:
             error = failure.errno or 1
         os._exit(error)
     error = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if error:
-        raise OSError(error, os.strerror(error), "mount proc on /proc")
+        raise OSError(error, os.strerror(error), "mount proc on ./proc")
     return "detached mounts, devices and an own /proc can be mounted"
 
 
 _PROBES: Final[tuple[tuple[str, str, Probe], ...]] = (
+    ("machine", "machine", _machine),
+    ("limits", "process", _limits),
+    ("record", "record", _place),
     ("user namespaces", "user namespace", _user_namespace),
     ("Landlock", "landlock", _landlock),
     ("seccomp", "seccomp", _seccomp),
@@ -127,8 +187,11 @@ _PROBES: Final[tuple[tuple[str, str, Probe], ...]] = (
 
 
 def _observe(name: str, step: str, probe: Probe) -> Finding:
-    read, write = os.pipe2(os.O_CLOEXEC)
-    child = os.fork()
+    try:
+        read, write = os.pipe2(os.O_CLOEXEC)
+        child = os.fork()
+    except OSError as error:
+        return Finding(name, State.UNKNOWN, f"not tried: {explain('process', error)}")
     if child == 0:
         try:
             _report(write, step, probe)
@@ -136,19 +199,22 @@ def _observe(name: str, step: str, probe: Probe) -> Finding:
             os._exit(0)
     os.close(write)
     with open(read, "rb") as file:
-        state, _, words = file.read(_REPORT_BYTES).decode(errors="replace").partition("\0")
+        state, _, rest = file.read(_REPORT_BYTES).decode(errors="replace").partition("\0")
     os.waitpid(child, 0)
     if not state:
         return Finding(name, State.UNKNOWN, "the probe ended without an answer")
-    return Finding(name, State(state), words)
+    words, _, fix = rest.partition("\0")
+    return Finding(name, State(state), words, fix)
 
 
 def _report(write: int, step: str, probe: Probe) -> None:
     signal.alarm(_PROBE_SECONDS)  # a probe that hangs is ended, and its state is unknown
+    fix = ""
     try:
         state, words = State.OK, probe()
     except OSError as error:
         state, words = State.MISSING, explain(step, error)
+        fix = profile() if step == "user namespace" else ""
     except HarkError as error:
         state, words = State.MISSING, str(error)
     except _NotTried as error:
@@ -156,7 +222,7 @@ def _report(write: int, step: str, probe: Probe) -> None:
     except BaseException as error:  # noqa: BLE001  (the probe is broken, the host may be fine)
         state, words = State.UNKNOWN, f"the probe failed: {type(error).__name__}: {error}"
     with contextlib.suppress(OSError):
-        os.write(write, f"{state.value}\0{words}".encode())
+        os.write(write, f"{state.value}\0{words}\0{fix}".encode())
 
 
 def check() -> tuple[Finding, ...]:

@@ -20,6 +20,7 @@ from typing import Final, NoReturn
 
 from hark.errors import HarkError
 from launcher import ceilings, kernel, mounts, seccomp, wire
+from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
 from launcher.identity import Identity
@@ -64,10 +65,7 @@ def run(inside: Inside, trees: Mapping[str, Tree], devices: Mapping[str, Tree]) 
     except HarkError as error:
         fail(inside.channel, str(error))
     except OSError as error:
-        fail(
-            inside.channel,
-            f"cannot build the agent's view ({error.filename or 'file tree'}): {error.strerror}",
-        )
+        fail(inside.channel, explain("mounts", error))
     except BaseException as error:  # noqa: BLE001  (nothing may run on without its init)
         fail(inside.channel, f"cannot start the agent: {type(error).__name__}: {error}")
     finally:

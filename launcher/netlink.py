@@ -94,11 +94,19 @@ def transact(protocol: int, messages: list[Message]) -> None:
         data += message.data
         if message["header"]["flags"] & _ACK:
             awaited[number] = name
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol) as channel:
+    with _open(protocol) as channel:
         channel.bind((0, 0))
         channel.sendto(data, (0, 0))
         while awaited:
             _read_acknowledgements(channel.recv(1 << 16), awaited)
+
+
+def _open(protocol: int) -> socket.socket:
+    try:
+        return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
+    except OSError as error:
+        name = "open nft channel" if protocol == NETLINK_NETFILTER else "open route channel"
+        raise OSError(error.errno, error.strerror, name) from error
 
 
 def _read_acknowledgements(data: bytes, awaited: dict[int, str]) -> None:

@@ -19,6 +19,7 @@ from typing import ClassVar, Final, Self
 
 from hark.errors import ConfinementError, HarkError
 from launcher import wire
+from launcher.advice import NO_PROC, explain
 from launcher.caller import inherited, settle_streams
 from launcher.doorway import Doorway
 from launcher.identity import Identity, agent_identity
@@ -120,14 +121,17 @@ def launch(plan: Plan) -> "Boundary":
     MUST be called while the process has one thread (it forks), and before heavy imports (it copies them).
     Mistakes of the host surface as ConfinementError from the first use of the result.
     """
-    if len(os.listdir("/proc/self/task")) != 1:
+    if _threads() != 1:
         raise RuntimeError("launch() forks: call it before the first thread is started")
     settle_streams()
     identity = agent_identity(os.getuid(), os.getgid(), os.environ)
     handed_down = inherited()
     supervisor = os.getpid()
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    child = os.fork()
+    try:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        child = os.fork()
+    except OSError as error:
+        raise ConfinementError(explain("process", error)) from error
     if child == 0:
         try:
             ours.close()
@@ -141,6 +145,13 @@ def launch(plan: Plan) -> "Boundary":
             os._exit(1)
     theirs.close()
     return Boundary(plan, identity, child, ours)
+
+
+def _threads() -> int:
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError as error:
+        raise ConfinementError(NO_PROC) from error
 
 
 def _hold(child: int) -> int:

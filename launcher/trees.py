@@ -8,6 +8,7 @@ Root's agent is another uid. So that it can use what only root can, those trees 
 the agent's own (an idmapped mount): what the agent creates there belongs to root on disk.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -54,6 +55,8 @@ def _open(path: str) -> tuple[int, os.stat_result]:
         tree = kernel.open_tree(path)
         return tree, os.fstat(tree)
     except OSError as error:
+        if error.errno in (errno.ENOSYS, errno.EPERM):
+            raise  # the host's doing, whatever the path
         raise ConfinementError(f"cannot grant {path}: {os.strerror(error.errno or 0).lower()}") from error
 
 

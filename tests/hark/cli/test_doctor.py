@@ -1,5 +1,7 @@
 """`hark doctor` prints what the launcher's probes found, and fails unless all of it is ok."""
 
+import json
+
 import pytest
 
 from hark.cli.main import entry
@@ -22,3 +24,18 @@ def test_only_a_machine_where_everything_is_ok_passes(monkeypatch, capsys, findi
     for line, finding in zip(lines, findings, strict=True):
         assert line.startswith(finding.state.value)
         assert finding.words in line
+
+
+def test_what_is_more_than_a_line_is_printed_below_it(monkeypatch, capsys):
+    finding = Finding("user namespaces", State.MISSING, "AppArmor", "one\ntwo")
+    monkeypatch.setattr(doctor, "check", lambda: (finding,))
+    assert entry(["doctor"]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["    one", "    two"]
+
+
+def test_json_has_every_field_and_the_same_exit_code(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "check", lambda: (GOOD, BAD))
+    assert entry(["doctor", "-json"]) == 1
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert found[1] == {"name": "seccomp", "state": "missing", "words": "set this", "fix": ""}
+    assert found[0]["state"] == "ok"
