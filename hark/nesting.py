@@ -25,6 +25,10 @@ def check(plan: Plan, watched: tuple[str, ...]) -> None:
 
     Raises PolicyError.
     """
+    if plan.executables is not None:
+        raise PolicyError(
+            f"{SETTING} cannot be had together with exec, which needs Landlock: leave one of them out"
+        )
     writable = [grant.path for grant in plan.grants if grant.access is Access.WRITE]
 
     def held(paths: tuple[str, ...]) -> list[str]:

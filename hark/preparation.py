@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from hark import environment, nesting, project
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
+from hark.executables import resolve as resolve_executables
 from hark.installation import shield
 from hark.policy.decide import Deny, decide_name
 from hark.policy.host import HostError, canonical_host
@@ -93,6 +94,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     if servers.programs:
         refuse_taken(policy.mcp, env["PATH"])
         env["PATH"] += f":{STUBS}"
+    executables = None
+    if policy.executables is not None:
+        executables = resolve_executables(policy.executables, command.executable, env["PATH"], home, grants)
     java = JAVA_STORE if _has_java(env["PATH"]) else None
     plan = Plan(
         argv=options.argv,
@@ -102,11 +106,18 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         grants=grants,
         files=servers.files,
         masked=(*surveyed.masked, *_secret_files(policy, home)),
-        protected=(*surveyed.protected, *_own_inputs(options), *shield(_writable(grants))),
+        protected=(
+            *surveyed.protected,
+            *_own_inputs(options),
+            *shield(_writable(grants)),
+            # What may be executed must not be rewritten: the kernel knows the file, not what is in it.
+            *(executables or ()),
+        ),
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
         limits=policy.limits,
         terminal=terminal,
+        executables=executables,
         nested=policy.nested_sandboxes,
         wait_for_all=options.wait_children,
     )

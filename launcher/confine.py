@@ -56,7 +56,9 @@ def become(agent: Agent) -> NoReturn:
         kernel.drop_capabilities()
         kernel.no_new_privileges()
         step = "apply Landlock"
-        landlock.restrict(agent.view, list(agent.shown), nested=agent.plan.nested)
+        landlock.restrict(
+            agent.view, list(agent.shown), nested=agent.plan.nested, executables=agent.plan.executables
+        )
         step = "set the policy's limits"
         ceilings.impose(agent.plan.limits)
         step = "install the system call filter"

@@ -1,5 +1,9 @@
 """Landlock: the agent may read and write what the view's layers say, and nothing else that is mounted.
 
+Where the plan names executables, the right to execute is theirs alone: it governs execve and the loader that
+the kernel executes for it, not the mapping of libraries. The kernel tells of a refusal by EACCES and in the
+host's audit log, so hark does not hear of it.
+
 File rules come from the landlock package; scopes (signals and abstract sockets stay inside the agent's tree)
 are beyond it and go by an own ruleset where the kernel has them (ABI 6). There are no TCP rules: a refused
 connect would never reach the gateway, where attempts are judged and recorded.
@@ -27,6 +31,7 @@ _SCOPE_SIGNALS: Final = 2
 
 _READ: Final = FSAccess.READ_FILE | FSAccess.READ_DIR | FSAccess.EXECUTE
 _LIST: Final = FSAccess.READ_DIR
+_PROGRAM_FOLDERS: Final = ("bin", "sbin", "games", "libexec")
 _NO_DEVICES: Final = FSAccess.MAKE_CHAR | FSAccess.MAKE_BLOCK
 
 
@@ -62,6 +67,51 @@ def _rules(view: View, shown: list[str]) -> dict[str, FSAccess]:
     return rules
 
 
+def _executing_only(executables: tuple[str, ...], view: View, shown: list[str]) -> dict[str, FSAccess]:
+    """The same, where only `executables` and what the launcher wrote may be executed.
+
+    Other programs may not even be read: a loader or an interpreter that is listed would run them.
+    """
+    kept = {path: rights & ~FSAccess.EXECUTE for path, rights in _rules(view, []).items()}
+    for layer in view.layers:
+        if layer.kind is Kind.READ:
+            kept |= _but_programs(layer.path)
+    for path in executables:
+        kept[path] = kept.get(path, FSAccess(0)) | FSAccess.READ_FILE | FSAccess.EXECUTE
+    return kept | dict.fromkeys(shown, _READ)
+
+
+def _but_programs(path: str) -> dict[str, FSAccess]:
+    """Rules that read what is at and below `path`, except for the files in folders of programs."""
+    if os.path.basename(path) in _PROGRAM_FOLDERS:
+        return {path: _LIST}
+    inner = [entry.path for entry in _entries(path) if _holds_programs(entry)]
+    if not inner:
+        return {path: _READ & ~FSAccess.EXECUTE}
+    rules = {path: _LIST}
+    for entry in _entries(path):
+        if entry.path in inner:
+            rules |= _but_programs(entry.path)
+        elif not entry.is_symlink():  # what a link leads to has its own rule
+            rules[entry.path] = _READ & ~FSAccess.EXECUTE
+    return rules
+
+
+def _holds_programs(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder of programs, or has one in it as /usr/local has."""
+    if not entry.is_dir(follow_symlinks=False):
+        return False
+    below = [entry, *(inner for inner in _entries(entry.path) if inner.is_dir(follow_symlinks=False))]
+    return any(folder.name in _PROGRAM_FOLDERS for folder in below)
+
+
+def _entries(path: str) -> list[os.DirEntry[str]]:
+    try:
+        return list(os.scandir(path))
+    except OSError:
+        return []  # a single file, or what the agent cannot list either
+
+
 def _standard_streams() -> dict[int, FSAccess]:
     """Files given as standard streams may be opened again by /dev/stdout, as far as they were open."""
     by_mode = {
@@ -78,7 +128,9 @@ def _standard_streams() -> dict[int, FSAccess]:
     return rights
 
 
-def restrict(view: View, shown: list[str], *, nested: bool = False) -> None:
+def restrict(
+    view: View, shown: list[str], *, nested: bool = False, executables: tuple[str, ...] | None = None
+) -> None:
     """Confine the calling process for good; `shown` are single files that the launcher wrote for it.
 
     Under file rules the kernel refuses every mount, in namespaces of the agent's own too: `nested` leaves
@@ -86,15 +138,16 @@ def restrict(view: View, shown: list[str], *, nested: bool = False) -> None:
     """
     supports_scopes = abi() >= SCOPES_ABI
     if not nested:
-        _restrict_files(view, shown)
+        _restrict_files(view, shown, executables)
     if supports_scopes:
         _restrict_scopes(FSAccess(0) if nested else FSAccess.REFER)
 
 
-def _restrict_files(view: View, shown: list[str]) -> None:
+def _restrict_files(view: View, shown: list[str], executables: tuple[str, ...] | None) -> None:
+    rules = _rules(view, shown) if executables is None else _executing_only(executables, view, shown)
     ruleset = Ruleset()
     files = FSAccess.all_file()
-    for path, rights in _rules(view, shown).items():
+    for path, rights in rules.items():
         allowed = rights if os.path.isdir(path) else rights & files
         ruleset.allow(path, rules=allowed)
     for descriptor, rights in _standard_streams().items():

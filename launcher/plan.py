@@ -63,6 +63,8 @@ class Plan:
     """Those on processes, memory and disk are the launcher's (`launcher.ceilings`)."""
     terminal: bool = False
     """Give the agent a private pseudo-terminal, relayed to the caller's."""
+    executables: tuple[str, ...] | None = None
+    """Canonical paths of the files that may be executed, loaders among them; None: whatever is seen."""
     nested: bool = False
     """Let the agent make user namespaces of its own, and mounts in them: see `launcher.nesting`."""
     published: tuple[int, ...] = ()

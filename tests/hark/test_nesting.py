@@ -63,3 +63,7 @@ def test_a_program_s_name_cannot_act_on_the_terminal():
     assert nesting.refused(("bwrap",)) == (
         "bwrap was refused a user namespace; [sandbox] nested = true in the policy allows it"
     )
+
+
+def test_a_list_of_executables_is_landlock_s_and_cannot_be_kept():
+    assert "exec" in refuse(replace(PLAN, executables=("/usr/bin/true",)))

@@ -1,9 +1,13 @@
 """Landlock holds where a mount would let through, and leaves everyday work alone."""
 
+from pathlib import Path
+
 import pytest
 
+from hark.executables import resolve
 from launcher import kernel, landlock, mounts
-from tests.launcher.rig import WHO, python, shell, without
+from launcher.system import system_grants
+from tests.launcher.rig import PATH, SYSTEM_PYTHON, WHO, python, shell, without
 
 pytestmark = pytest.mark.attack
 
@@ -53,3 +57,54 @@ os.rename("a/f", "b/g"); os.link("b/g", "a/h"); os.truncate("b/g", 0); print(os.
 
 def test_the_abi_is_the_kernels() -> None:
     assert landlock.abi() == kernel.syscall(444, "landlock_create_ruleset", None, 0, 1)
+
+
+def listed(*entries: str) -> tuple[str, ...]:
+    return resolve(entries, SYSTEM_PYTHON, PATH, "/home/agent", system_grants())
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_where_programs_are_listed_libraries_are_loaded_and_listed_programs_run(who: str) -> None:
+    program = """
+import ctypes, multiprocessing, os, sqlite3, ssl, subprocess, sys
+print(subprocess.run(["git", "--version"], capture_output=True, text=True).stdout[:3])
+print(subprocess.run([sys.executable, "-c", "print(6 * 7)"], capture_output=True, text=True).stdout)
+print(len(os.listdir("/usr/bin")) > 9, os.path.exists("/usr/bin/id"), os.access("/usr/bin/id", os.R_OK))
+"""
+    result = python(program, who=who, executables=listed("git"))
+    assert result.out.split() == ["git", "42", "True", "True", "True"], result.err
+
+
+def test_a_listed_script_runs_only_with_its_interpreter_on_the_list() -> None:
+    program = "import subprocess; print(subprocess.run(['./s'], capture_output=True, text=True).stdout)"
+
+    def prepare(folder: Path) -> None:
+        (folder / "s").write_text("#!/bin/sh\necho ran\n")
+        (folder / "s").chmod(0o755)
+
+    def run(*entries: str) -> str:
+        def with_the_script(folder: Path) -> None:
+            prepare(folder)
+            change_plan(folder)
+
+        def change_plan(folder: Path) -> None:
+            real = landlock.restrict
+
+            def restrict(view, shown, *, nested, executables):
+                real(view, shown, nested=nested, executables=(*executables, f"{folder}/s"))
+
+            landlock.restrict = restrict
+
+        return python(program, prepare=with_the_script, executables=listed(*entries)).out
+
+    assert run() == ""
+    assert run("sh") == "ran\n\n"
+
+
+def test_files_that_the_launcher_wrote_stay_executable() -> None:
+    result = python(
+        "import os; print(os.access('/run/hark/tool', os.R_OK), open('/run/hark/tool').read())",
+        executables=listed(),
+        files={"/run/hark/tool": b"#!x"},
+    )
+    assert result.out == "True #!x\n"

@@ -1,0 +1,63 @@
+"""What a policy says about executing and about sandboxes inside, through the whole program."""
+
+import shutil
+
+import pytest
+
+from tests.e2e.rig import Desk, ok
+
+pytestmark = pytest.mark.e2e
+
+BWRAP = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --unshare-net sh -c 'echo $$'"
+needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+
+def run(at: Desk, *words: str):
+    """Each run makes its bundle anew."""
+    at.bundle.unlink(missing_ok=True)
+    return at.run(*words)
+
+
+def outside(at: Desk, text: str) -> str:
+    """A policy beside the project: inside, a nested agent could rewrite it."""
+    path = at.project.parent / "policy.toml"
+    path.write_text(text)
+    return f"-policy={path}"
+
+
+@needs_bwrap
+def test_a_refused_sandbox_is_named_with_its_setting_and_works_with_it(at: Desk):
+    refused = run(at, "--", "sh", "-c", BWRAP)
+    assert refused.returncode == 1
+    assert "hark: bwrap was refused a user namespace; [sandbox] nested = true" in refused.stderr
+    nested = ok(run(at, outside(at, "[sandbox]\nnested = true\n"), "--", "sh", "-c", BWRAP))
+    assert nested.stdout == "2\n"
+    assert "refused" not in nested.stderr
+
+
+def test_a_nested_run_that_could_not_keep_a_secret_is_refused(at: Desk):
+    at.write(".env", "KEY=1")
+    refused = ok(run(at, outside(at, "[sandbox]\nnested = true\n"), "--", "true"), 125)
+    assert f"{at.project}/.env" in refused.stderr
+    assert "unmask" in refused.stderr
+
+
+def test_a_nested_run_refuses_the_policy_in_the_project(at: Desk):
+    at.write("policy.toml", "[sandbox]\nnested = true\n")
+    refused = ok(run(at, "-policy=policy.toml", "--", "true"), 125)
+    assert "policy.toml" in refused.stderr
+
+
+def test_only_listed_programs_are_executed(at: Desk):
+    words = (outside(at, 'exec = ["cat"]\n'), "--", "sh", "-c")
+    assert ok(run(at, *words, "echo x | cat")).stdout == "x\n"
+    denied = run(at, *words, "id")
+    assert denied.returncode == 126
+    assert "Permission denied" in denied.stderr
+    copied = run(at, *words, "cat /usr/bin/id > copy; chmod +x copy; ./copy")
+    assert copied.returncode in (126, 127)
+
+
+def test_a_mistake_in_the_list_refuses_the_run(at: Desk):
+    refused = ok(run(at, outside(at, 'exec = ["no-such-program"]\n'), "--", "true"), 125)
+    assert "no-such-program" in refused.stderr
