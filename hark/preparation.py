@@ -14,9 +14,8 @@ from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
 from hark.installation import shield
-from hark.policy.decide import Deny, decide_name
 from hark.policy.host import HostError, canonical_host
-from hark.policy.model import Policy, Secret
+from hark.policy.model import Policy, Secret, covers
 from hark.policy.parse import MAX_POLICY, parse_policy
 from hark.secrets import expanded, resolve
 from hark.toolservers import STUBS, Caller, ToolServers, make_ready, refuse_taken
@@ -278,7 +277,7 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
         if name in upstreams:
             raise PolicyError(f"-upstream names {name} twice")
         read_redirects({name: address})
-        if isinstance(decide_name(policy, name), Deny):
+        if not any(covers(rule.host, name) for rule in policy.rules):
             raise PolicyError(
                 f'-upstream names {name}, which allow_hosts does not; add "{name}" to the policy'
             )

@@ -7,8 +7,9 @@ Judged for each request and not for each connection, on the port that the agent 
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from hark.policy.decide import Deny, Verdict, decide_host
+from hark.policy.decide import Deny, Verdict, decide_dial
 from hark.policy.host import HostError, canonical_host, format_authority, is_address, split_authority
 from hark.policy.model import HostRule, Policy
 from mediator.addresses import RANGE, AddressPool
@@ -32,26 +33,28 @@ def destination(address: str, port: int, pool: AddressPool) -> Destination:
     return Destination(pool.name_of(literal) or literal, port)
 
 
-def judge_dial(policy: Policy, dialled: Destination) -> Verdict:
+def judge_dial(policy: Policy, dialled: Destination, now: datetime) -> Verdict:
     """Judge a connection by what was dialled alone."""
     if is_address(dialled.host) and ipaddress.ip_address(dialled.host) in RANGE:
         return Deny(f"{dialled.host} stands for no name that was asked for", "")
-    return decide_host(policy, dialled.host, dialled.port)
+    return decide_dial(policy, dialled.host, dialled.port, now)
 
 
-def judge_sni(policy: Policy, dialled: Destination, sni: bytes | None) -> Verdict:
+def judge_sni(policy: Policy, dialled: Destination, sni: bytes | None, now: datetime) -> Verdict:
     """Judge a TLS connection: an SNI, where there is one, names the host that was dialled."""
     if sni is None:
-        return judge_dial(policy, dialled)
+        return judge_dial(policy, dialled, now)
     host = _canonical(sni)
     if host is None:
         return Deny(f"the TLS server name {clipped(sni)} is not a host name", str(_rule(dialled)))
     if host != dialled.host:
-        return _disagree(policy, dialled, "the TLS server name", host)
-    return judge_dial(policy, dialled)
+        return _disagree(policy, dialled, "the TLS server name", host, now)
+    return judge_dial(policy, dialled, now)
 
 
-def judge_request(policy: Policy, dialled: Destination, authorities: Sequence[bytes]) -> Verdict:
+def judge_request(
+    policy: Policy, dialled: Destination, authorities: Sequence[bytes], now: datetime
+) -> Verdict:
     """Judge one request by every authority it carries (absolute form, :authority, each Host header)."""
     hosts = [text for text in authorities if text]
     if len(hosts) != len(authorities) or not hosts:
@@ -61,13 +64,13 @@ def judge_request(policy: Policy, dialled: Destination, authorities: Sequence[by
         if named is None:
             return Deny(f"the request's host {clipped(text)} is not a host name", str(_rule(dialled)))
         if named != dialled:
-            return _disagree(policy, dialled, "the request's host", str(named))
-    return judge_dial(policy, dialled)
+            return _disagree(policy, dialled, "the request's host", str(named), now)
+    return judge_dial(policy, dialled, now)
 
 
-def _disagree(policy: Policy, dialled: Destination, what: str, other: str) -> Deny:
+def _disagree(policy: Policy, dialled: Destination, what: str, other: str, now: datetime) -> Deny:
     """Refuse; the hint stays the dialled host's only where that host is not allowed either."""
-    verdict = judge_dial(policy, dialled)
+    verdict = judge_dial(policy, dialled, now)
     hint = verdict.hint if isinstance(verdict, Deny) else ""
     return Deny(f"{what} is {clipped(other)}, but the connection was made to {dialled}", hint)
 

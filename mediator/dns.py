@@ -11,6 +11,7 @@ leave such a question without a name on the record.
 import ipaddress
 import struct
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from hark.policy.decide import Deny, Verdict, decide_name
@@ -100,9 +101,9 @@ def parse(wire: bytes) -> Query | Malformed:
     return Query(wire[: end + _QUESTION_TAIL.size], name, kind, klass, host, why_not)
 
 
-def judge(query: Query, policy: Policy, pool: AddressPool) -> Judged:
+def judge(query: Query, policy: Policy, pool: AddressPool, now: datetime) -> Judged:
     """Decide a question and build its answer."""
-    verdict = _verdict(query, policy)
+    verdict = _verdict(query, policy, now)
     if isinstance(verdict, Deny):
         return Judged(verdict, "", _reply(query, _NXDOMAIN))
     if query.kind != _TYPE_A or query.host is None:
@@ -114,12 +115,12 @@ def judge(query: Query, policy: Policy, pool: AddressPool) -> Judged:
     return Judged(verdict, address, _reply(query, 0, address))
 
 
-def _verdict(query: Query, policy: Policy) -> Verdict:
+def _verdict(query: Query, policy: Policy, now: datetime) -> Verdict:
     if query.klass != _CLASS_IN:
         return Deny(f"DNS class {query.klass} is not the Internet's", query.name)
     if query.host is None:
         return Deny(query.why_not, query.name)
-    return decide_name(policy, query.host)
+    return decide_name(policy, query.host, now)
 
 
 def _host(labels: list[bytes]) -> tuple[str | None, str]:

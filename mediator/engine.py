@@ -12,9 +12,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from hark.policy.decide import Allow
+from hark.policy.decide import appointed
 from hark.policy.model import Address
-from mediator.authority import Destination, judge_dial
+from mediator.authority import Destination
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
 from mediator.credentials import Broker
@@ -112,8 +112,7 @@ class Engine:
         return self._dialler
 
     def _appointed(self, target: Destination) -> Address | None:
-        verdict = judge_dial(self._config.policy, target)
-        return verdict.by.upstream if isinstance(verdict, Allow) and verdict.by is not None else None
+        return appointed(self._config.policy, target.host, target.port)
 
     async def stop(self) -> None:
         """Give what is under way a moment, then record its end and close it."""

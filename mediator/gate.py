@@ -25,6 +25,7 @@ from mediator.sniff import Http, More, Sniffed, Tls, Unknown, sniff
 from mediator.text import as_text
 from mediator.transcript import Transcript
 from mediator.transport import Streams, reset
+from mediator.wall import local_now
 
 DNS_PORT: Final = 53
 PEEK_S: Final = 0.25
@@ -97,7 +98,7 @@ class Gate:
         if program is not None:
             await self.doors.serve(program, target, streams)
             return
-        verdict = judge_dial(self.policy, target)
+        verdict = judge_dial(self.policy, target, local_now())
         if len(self.tasks) > self.ceiling:
             why = f"{self.ceiling} connections are open already, all that the limit of open files allows"
             verdict = Deny(f"{why} (ulimit -n)", "")
@@ -124,7 +125,7 @@ class Gate:
             case Tls():
                 verdict = dialled
                 if isinstance(dialled, Allow):
-                    verdict = judge_sni(self.policy, target, spoken.sni)
+                    verdict = judge_sni(self.policy, target, spoken.sni, local_now())
                 self._record(target, "tls", verdict, spoken.sni or b"")
                 if isinstance(verdict, Deny):
                     await _say(streams, ACCESS_DENIED)
@@ -149,8 +150,10 @@ class Gate:
     ) -> None:
         denied = dialled
         if isinstance(dialled, Allow):
-            wanted = f'[[allow]] host = "{target.host}", ports = [{target.port}], speaks = "tcp"'
-            denied = Deny(f"the rule allows the web alone, and {why}; raw TCP needs {wanted}", "")
+            wanted = f'[[allow]] host = "{target.host}", port = {target.port}, protocol = "tcp"'
+            denied = Deny(
+                f"{dialled.rule} allows the web alone, and {why}; raw TCP needs {wanted} instead", ""
+            )
         self._record(target, protocol, denied)
         _abort(writer)
 

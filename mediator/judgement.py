@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hark.policy.decide import Deny
+from hark.policy.decide import Deny, Verdict, decide_request
 from hark.policy.host import split_authority
 from hark.policy.model import Body
 from mediator.authority import judge_request
@@ -62,7 +62,7 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     refusal = _shape(asked, link)
     if refusal is not None:
         return refusal
-    verdict = judge_request(link.policy, link.target, _authorities(asked))
+    verdict = _verdict(asked, link)
     if isinstance(verdict, Deny):
         return Refusal(403, verdict)
     in_path = link.broker.in_path(asked.method + b" " + asked.path)
@@ -74,6 +74,16 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
     body = verdict.by.body if verdict.by is not None else Body.WHOLE
     return Forward(injected.headers, injected.injections, wants_continue, body)
+
+
+def _verdict(asked: Asked, link: Link) -> Verdict:
+    """Judge each request anew, by its authority first: a rule may have ended since the connection began."""
+    now = link.now()
+    agreed = judge_request(link.policy, link.target, _authorities(asked), now)
+    if isinstance(agreed, Deny):
+        return agreed
+    method, path = asked.method.decode("latin-1"), asked.path.decode("latin-1")
+    return decide_request(link.policy, link.target.host, link.target.port, method, path, now=now)
 
 
 def judge_trailers(fields: Headers, link: Link) -> Deny | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from hark.policy.model import Policy
 from mediator.authority import Destination
@@ -10,6 +11,7 @@ from mediator.held import Room
 from mediator.ledger import Ledger
 from mediator.text import as_text
 from mediator.transcript import Later
+from mediator.wall import local_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Link:
     ledger: Ledger
     clock: Callable[[], int]
     """Monotonic nanoseconds."""
+    now: Callable[[], datetime] = local_now
+    """The time that rules are judged by."""
     later: Later | None = None
     """For the heads of responses that go on."""
     room: Room = field(default_factory=Room)

@@ -19,6 +19,8 @@ def refusal(target: Destination, denied: Deny) -> bytes:
     lines = [f"hark: not sent to {target}: {denied.reason}."]
     if denied.hint:
         lines.append(f"To allow it, add to the policy: allow_hosts = [{json.dumps(denied.hint)}]")
+    if denied.table:
+        lines += ["To allow it, add to the policy:", "", denied.table]
     return _text(lines)
 
 

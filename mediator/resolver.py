@@ -13,6 +13,7 @@ from hark.policy.model import Policy
 from mediator import dns
 from mediator.addresses import AddressPool
 from mediator.ledger import Ledger
+from mediator.wall import local_now
 
 TCP_FIRST_S: Final = 1.0  # whoever connects to port 53 for a name asks at once; anything else is refused
 TCP_IDLE_S: Final = 10.0  # RFC 7766: a few seconds; a stub resolver asks at once
@@ -35,7 +36,7 @@ class Resolver(asyncio.DatagramProtocol):
             self._ledger.answered(query.shown, Deny(query.why, ""), "")
             return query.reply
         self._ledger.query(query.name, query.type_name, query.kind)
-        judged = dns.judge(query, self._policy, self._pool)
+        judged = dns.judge(query, self._policy, self._pool, local_now())
         self._ledger.answered(query.name, judged.verdict, judged.answer)
         return judged.reply
 

@@ -127,7 +127,7 @@ class Mediator:
         await self._serve(loop, stopping)
 
     async def _serve(self, loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
-        pool = AddressPool(rule.host for rule in self._policy.allow_hosts)
+        pool = AddressPool(rule.host for rule in self._policy.rules)
         resolver = Resolver(self._policy, pool, self._ledger)
         tasks: set[asyncio.Task[None]] = set()
         carry, carry_raw = self._engine.carry, self._engine.carry_raw

@@ -1,9 +1,23 @@
-"""The verdict on one host: a closed type whose default is to deny. Pure functions over canonical hosts."""
+"""The verdict on a name, a connection, a request: a closed type whose default is to deny. Pure functions.
 
+Hosts are canonical, and `now` is the time in the machine's own zone, with it: `until` is a moment, `hours`
+are of the local day. Any rule that allows, allows; among those that do, the one that names the host itself
+comes before a wildcard, and then the file's order. A denial names the rule that came nearest.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 
+from hark.policy import wanted
 from hark.policy.host import is_address
-from hark.policy.model import HostRule, Policy, Rule, covers
+from hark.policy.model import WILDCARD, Address, HostRule, Hours, Policy, Rule, Speaks, covers
+from hark.policy.paths import Ambiguous, Spelled, matches, spell
+from hark.policy.wanted import shown
+
+UNSAFE_ALLOW_ALL: Final = "--unsafe-allow-all"
+"""What a verdict calls the option of that name, where no rule of the policy allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,37 +26,138 @@ class Allow:
 
     rule: str
     by: Rule | None = field(default=None, compare=False)
-    """The rule itself, where there is one: what else it says (methods, upstream, how bodies are recorded)."""
+    """The rule itself, where there is one: what else it says (upstream, how bodies are recorded)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """Nothing allows it. `hint` is the `allow_hosts` entry that would, for whoever reads the denial."""
+    """Nothing allows it."""
 
     reason: str
     hint: str
+    """The `allow_hosts` entry that would allow it; empty where none would."""
+    table: str = ""
+    """The `[[allow]]` table that would allow it, where `allow_hosts` would allow more than it needs."""
 
 
 type Verdict = Allow | Deny
 
 
-def decide_host(policy: Policy, host: str, port: int) -> Verdict:
-    """Judge one connection or request: a canonical host and the port that the agent dialled."""
-    for rule in policy.rules:
-        if covers(rule.host, host) and port in rule.ports:
+def decide_dial(policy: Policy, host: str, port: int, now: datetime) -> Verdict:
+    """Judge one connection by the host and port that the agent dialled."""
+    meant = _covering(policy, host, port)
+    for rule in meant:
+        if not _out_of_time(rule, now):
             return Allow(rule.name, rule)
-    wanted = HostRule(host, port)
-    others = [known for rule in policy.rules if covers(rule.host, host) for known in rule.ports]
-    if others:
-        ports = ", ".join(map(str, sorted(others)))
-        return Deny(f"{host} is allowed on port {ports}, not on {port}", str(wanted))
-    what = "address" if is_address(host) else "host"
-    return Deny(f"{what} {host} is not in allow_hosts", str(wanted))
+    if policy.allow_all:
+        return Allow(UNSAFE_ALLOW_ALL, meant[0] if meant else None)
+    if meant:
+        return Deny(f"{meant[0].name} {_out_of_time(meant[0], now)}", "")
+    return _not_named(policy, host, port)
 
 
-def decide_name(policy: Policy, host: str) -> Verdict:
+def decide_name(policy: Policy, host: str, now: datetime) -> Verdict:
     """Judge a DNS question, in which no port is known yet: the name is allowed if any port of it is."""
-    for rule in policy.rules:
-        if covers(rule.host, host):
+    meant = _exact_first(rule for rule in policy.rules if covers(rule.host, host))
+    for rule in meant:
+        if not _out_of_time(rule, now):
             return Allow(rule.name, rule)
-    return Deny(f"host {host} is not in allow_hosts", str(HostRule(host)))
+    if policy.allow_all:
+        return Allow(UNSAFE_ALLOW_ALL)
+    if meant:
+        return Deny(f"{meant[0].name} {_out_of_time(meant[0], now)}", "")
+    return Deny(_unknown(policy, host), str(HostRule(host)))
+
+
+def decide_request(policy: Policy, host: str, port: int, method: str, path: str, *, now: datetime) -> Verdict:
+    """Judge one request to a host on a port by its method and its target in origin form, query included."""
+    meant = _covering(policy, host, port)
+    spelled = spell(path)
+    reasons = [_against(rule, method, spelled, now) for rule in meant]
+    for rule, against in zip(meant, reasons, strict=True):
+        if not against:
+            return Allow(rule.name, rule)
+    if policy.allow_all:
+        return Allow(UNSAFE_ALLOW_ALL, meant[0] if meant else None)
+    if not meant:
+        return _not_named(policy, host, port)
+    nearest, against = min(zip(meant, reasons, strict=True), key=lambda one: len(one[1]))
+    mendable = nearest.speaks is Speaks.WEB and not _out_of_time(nearest, now)
+    table = wanted.table(host, port, method, spelled) if mendable else ""
+    return Deny(f"{nearest.name} {' and '.join(against)}", "", table)
+
+
+def appointed(policy: Policy, host: str, port: int) -> Address | None:
+    """Return where a rule says that this host is dialled, whether or not the rule holds now.
+
+    A rule that ends between verdict and dial must not turn the connection to another place.
+    """
+    return next((rule.upstream for rule in _covering(policy, host, port)), None)
+
+
+def _covering(policy: Policy, host: str, port: int) -> list[Rule]:
+    return _exact_first(rule for rule in policy.rules if port in rule.ports and covers(rule.host, host))
+
+
+def _exact_first(rules: Iterable[Rule]) -> list[Rule]:
+    return sorted(rules, key=lambda rule: rule.host.startswith(WILDCARD))
+
+
+def _against(rule: Rule, method: str, path: Spelled | Ambiguous, now: datetime) -> list[str]:
+    """Return what this rule has against a request, each as the end of a sentence about the rule."""
+    against = [_out_of_time(rule, now)]
+    if rule.speaks is Speaks.TCP:
+        against.append("allows raw TCP and no requests")
+    if rule.methods and method not in rule.methods:
+        against.append(f"allows {_listed(rule.methods)}, not {shown(method)}")
+    if rule.paths:
+        against.append(_against_path(rule, path))
+    return [reason for reason in against if reason]
+
+
+def _against_path(rule: Rule, path: Spelled | Ambiguous) -> str:
+    match path:
+        case Ambiguous(why):
+            return f"goes by paths, and the request's {why}"
+        case Spelled(text):
+            if any(matches(pattern, path) for pattern in rule.paths):
+                return ""
+            return f"allows {_listed(rule.paths)}, not {shown(text)}"
+
+
+def _out_of_time(rule: Rule, now: datetime) -> str:
+    """Say that a rule does not hold now; empty where it does."""
+    if rule.until is not None and now >= rule.until:
+        return f"ended at {rule.until.isoformat()}"
+    if rule.hours is not None and not _within(rule.hours, now):
+        return f"holds from {rule.hours.start:%H:%M} to {rule.hours.end:%H:%M}, and it is {now:%H:%M}"
+    return ""
+
+
+def _within(hours: Hours, now: datetime) -> bool:
+    clock = now.time()
+    if hours.start < hours.end:
+        return hours.start <= clock < hours.end
+    return clock >= hours.start or clock < hours.end
+
+
+def _not_named(policy: Policy, host: str, port: int) -> Deny:
+    entry = str(HostRule(host, port))
+    others = {known for rule in policy.rules if covers(rule.host, host) for known in rule.ports}
+    if others:
+        return Deny(f"{host} is allowed on port {_listed(map(str, sorted(others)))}, not on {port}", entry)
+    return Deny(_unknown(policy, host), entry)
+
+
+def _unknown(policy: Policy, host: str) -> str:
+    """Say that no rule names a host, and which wildcard it would be mistaken for."""
+    what = "address" if is_address(host) else "host"
+    for rule in policy.rules:
+        below = rule.host.removeprefix(WILDCARD)
+        if rule.host.startswith(WILDCARD) and (host == below or host.endswith(f".{below}")):
+            return f"{what} {host} is not allowed: {rule.host} stands for exactly one label before {below}"
+    return f"{what} {host} is not in allow_hosts"
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words)

@@ -34,3 +34,20 @@ def test_a_used_up_range_refuses_in_words_instead_of_sharing_an_address() -> Non
     with pytest.raises(AddressesExhaustedError, match=r"c\.test gets no address: 2 names"):
         pool.address_of("c.test")
     assert pool.address_of("a.test") == "198.18.0.1"
+
+
+def test_a_wildcard_has_no_address_of_its_own() -> None:
+    pool = AddressPool(["*.a.test", "b.test"])
+    assert pool.name_of("198.18.0.1") == "b.test"
+    assert pool.name_of("198.18.0.2") is None
+
+
+def test_names_that_an_agent_makes_up_reach_a_ceiling_and_take_nobodys_address(monkeypatch) -> None:
+    monkeypatch.setattr("mediator.addresses.MAX_ASKED", 2)
+    pool = AddressPool(["b.test", "c.test", "d.test"])
+    given = [pool.address_of(name) for name in ("1.a.test", "2.a.test")]
+    with pytest.raises(AddressesExhaustedError, match=r"3\.a\.test gets no address: 2 names"):
+        pool.address_of("3.a.test")
+    assert [pool.name_of(address) for address in given] == ["1.a.test", "2.a.test"]
+    assert pool.address_of("1.a.test") == given[0]
+    assert pool.name_of(pool.address_of("c.test")) == "c.test"

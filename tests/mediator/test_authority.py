@@ -6,6 +6,7 @@ from hark.policy.decide import Allow, Deny
 from hark.policy.model import HostRule, Policy
 from mediator.addresses import AddressPool
 from mediator.authority import Destination, destination, judge_dial, judge_request, judge_sni
+from tests.support.policies import NOON
 
 POLICY = Policy(
     allow_hosts=tuple(
@@ -24,14 +25,14 @@ def test_a_synthetic_address_is_the_name_it_stands_for() -> None:
 
 
 def test_a_literal_address_is_allowed_by_its_own_rule_alone() -> None:
-    assert isinstance(judge_dial(POLICY, Destination("192.0.2.1", 443)), Allow)
-    assert isinstance(judge_dial(POLICY, Destination("192.0.2.2", 443)), Deny)
-    assert isinstance(judge_dial(POLICY, Destination("192.0.2.1", 80)), Deny)
+    assert isinstance(judge_dial(POLICY, Destination("192.0.2.1", 443), NOON), Allow)
+    assert isinstance(judge_dial(POLICY, Destination("192.0.2.2", 443), NOON), Deny)
+    assert isinstance(judge_dial(POLICY, Destination("192.0.2.1", 80), NOON), Deny)
 
 
 @pytest.mark.parametrize("sni", [None, b"api.example.test", b"API.Example.Test", b"api.example.test."])
 def test_an_sni_in_another_spelling_of_the_dialled_name_is_allowed(sni: bytes | None) -> None:
-    assert isinstance(judge_sni(POLICY, DIALLED, sni), Allow)
+    assert isinstance(judge_sni(POLICY, DIALLED, sni, NOON), Allow)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_an_sni_in_another_spelling_of_the_dialled_name_is_allowed(sni: bytes | 
     ids=lambda v: repr(v[:20]),
 )
 def test_an_sni_that_is_not_the_dialled_name_is_denied(sni: bytes) -> None:
-    assert isinstance(judge_sni(POLICY, DIALLED, sni), Deny)
+    assert isinstance(judge_sni(POLICY, DIALLED, sni, NOON), Deny)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_an_sni_that_is_not_the_dialled_name_is_denied(sni: bytes) -> None:
     ],
 )
 def test_a_request_whose_authorities_all_agree_is_allowed(hosts: list[bytes]) -> None:
-    assert isinstance(judge_request(POLICY, DIALLED, hosts), Allow)
+    assert isinstance(judge_request(POLICY, DIALLED, hosts, NOON), Allow)
 
 
 @pytest.mark.parametrize(
@@ -87,37 +88,37 @@ def test_a_request_whose_authorities_all_agree_is_allowed(hosts: list[bytes]) ->
     ids=repr,
 )
 def test_a_request_with_any_other_authority_is_denied(hosts: list[bytes]) -> None:
-    assert isinstance(judge_request(POLICY, DIALLED, hosts), Deny)
+    assert isinstance(judge_request(POLICY, DIALLED, hosts, NOON), Deny)
 
 
 @pytest.mark.parametrize(
     "spelling", [b"192.0.2.1", b"3221225985", b"0xc0.0.2.1", b"0300.0.2.1", b"[::ffff:c000:201]"]
 )
 def test_odd_spellings_of_an_address_are_that_address(spelling: bytes) -> None:
-    assert isinstance(judge_request(POLICY, Destination("192.0.2.1", 443), [spelling]), Allow)
+    assert isinstance(judge_request(POLICY, Destination("192.0.2.1", 443), [spelling], NOON), Allow)
 
 
 def test_an_a_label_is_the_name_that_the_policy_spelled_in_unicode() -> None:
     dialled = Destination("xn--bcher-kva.example", 443)
-    assert isinstance(judge_sni(POLICY, dialled, b"xn--bcher-kva.example"), Allow)
+    assert isinstance(judge_sni(POLICY, dialled, b"xn--bcher-kva.example", NOON), Allow)
 
 
 def test_the_rule_holds_for_its_port_and_no_other() -> None:
     assert isinstance(
-        judge_request(POLICY, Destination("api.example.test", 8443), [b"api.example.test:8443"]), Allow
+        judge_request(POLICY, Destination("api.example.test", 8443), [b"api.example.test:8443"], NOON), Allow
     )
-    denied = judge_request(POLICY, Destination("api.example.test", 80), [b"api.example.test"])
+    denied = judge_request(POLICY, Destination("api.example.test", 80), [b"api.example.test"], NOON)
     assert isinstance(denied, Deny)
     assert denied.hint == "api.example.test:80"
 
 
 def test_a_disagreement_between_allowed_names_gives_no_rule_to_add() -> None:
-    denied = judge_request(POLICY, DIALLED, [b"192.0.2.1"])
+    denied = judge_request(POLICY, DIALLED, [b"192.0.2.1"], NOON)
     assert isinstance(denied, Deny)
     assert denied.hint == ""
     assert "192.0.2.1:443, but the connection was made to api.example.test:443" in denied.reason
 
 
 def test_an_address_that_we_never_gave_out_is_no_hint_for_the_policy() -> None:
-    verdict = judge_dial(Policy(), Destination("198.18.0.9", 443))
+    verdict = judge_dial(Policy(), Destination("198.18.0.9", 443), NOON)
     assert verdict == Deny("198.18.0.9 stands for no name that was asked for", "")

@@ -11,6 +11,7 @@ from hark.policy.decide import Allow, Deny
 from hark.policy.model import HostRule, Policy
 from mediator import dns
 from mediator.addresses import AddressPool
+from tests.support.policies import NOON
 
 POLICY = Policy(allow_hosts=(HostRule("api.example.test"), HostRule("192.0.2.1")))
 
@@ -23,7 +24,7 @@ def wire(labels: list[bytes], kind: int = 1, klass: int = 1) -> bytes:
 def judged(query: bytes, policy: Policy = POLICY) -> tuple[dns.Query, dns.Judged, DNSRecord]:
     parsed = dns.parse(query)
     assert isinstance(parsed, dns.Query)
-    result = dns.judge(parsed, policy, AddressPool())
+    result = dns.judge(parsed, policy, AddressPool(), NOON)
     return parsed, result, DNSRecord.parse(result.reply)
 
 
@@ -131,7 +132,7 @@ def test_any_bytes_give_a_value(data: bytes) -> None:
     for query in (data, wire([b"api"])[:12] + data):
         parsed = dns.parse(query)
         if isinstance(parsed, dns.Query):
-            dns.judge(parsed, POLICY, AddressPool())
+            dns.judge(parsed, POLICY, AddressPool(), NOON)
 
 
 def test_a_query_is_read_alike_with_anything_behind_it() -> None:
@@ -147,7 +148,7 @@ def test_more_names_than_addresses_are_denied_in_words() -> None:
     pool._size = 0
     query = dns.parse(wire([b"api", b"example", b"test"]))
     assert isinstance(query, dns.Query)
-    result = dns.judge(query, POLICY, pool)
+    result = dns.judge(query, POLICY, pool, NOON)
     assert isinstance(result.verdict, Deny)
     assert "range is used up" in result.verdict.reason
     assert DNSRecord.parse(result.reply).header.rcode == 3

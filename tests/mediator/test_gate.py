@@ -123,7 +123,9 @@ def test_a_client_that_waits_for_a_greeting_is_not_left_waiting(port: int) -> No
         assert read_all(sock) == b"<reset>"
         attempt, decision = refused(rig)
     assert (attempt.host, attempt.port, attempt.protocol) == (API, port, "tcp")
-    assert f'raw TCP needs [[allow]] host = "{API}", ports = [{port}], speaks = "tcp"' in decision.reason
+    assert (
+        f'raw TCP needs [[allow]] host = "{API}", port = {port}, protocol = "tcp" instead' in decision.reason
+    )
 
 
 def test_a_silent_connection_to_a_denied_address_is_reset_and_recorded() -> None:

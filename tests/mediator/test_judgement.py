@@ -1,10 +1,11 @@
 """A request's head is judged whole: what may be sent, or why not. (The authority alone: test_authority.)"""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from hark.policy.model import HostRule, Policy
+from hark.policy.model import Body, HostRule, Policy, Rule
 from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.judgement import Asked, Forward, Refusal, judge, judge_trailers
@@ -12,6 +13,7 @@ from mediator.ledger import Ledger
 from mediator.link import Link
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import secret
+from tests.support.policies import NOON
 
 VALUE = "sk-real-5e884898da280471"
 PLACEHOLDER = b"sk-harkAbCdEfGhIjKlMnOpQrStUv"
@@ -145,3 +147,52 @@ def test_a_placeholder_toward_another_port_is_refused() -> None:
     judged = judge(asked((b"Host", b"api.example.test:8443"), (b"k", PLACEHOLDER)), other)
     assert isinstance(judged, Refusal)
     assert judged.denied.reason == "secrets.API_KEY is not bound to api.example.test:8443"
+
+
+def narrowed(**more: object) -> Link:
+    """A link whose one rule has conditions."""
+    rule = Rule("api.example.test", name="allow 1: api.example.test", **more)  # type: ignore[arg-type]
+    return replace(link(), policy=Policy(allow=(rule,)))
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (asked(HOST, method=b"PUT", path=b"/public/x"), "allows GET, OPTIONS, not PUT"),
+        (asked(HOST, method=b"get", path=b"/public/x"), "allows GET, OPTIONS, not get"),
+        (asked(HOST, path=b"/secret"), "allows /public/**, not /secret"),
+        (asked(HOST, path=b"/Public/x"), "allows /public/**, not /Public/x"),
+        (asked(HOST, path=b"/public/..%2fsecret"), "encoded slash"),
+        (asked(HOST, path=b"/public/%2e%2e/secret"), "dot segment"),
+        (asked(HOST, path=b"/public//x"), "empty segment"),
+        (asked(HOST, path=b"/public/..;/secret"), "dot segment"),
+        (asked(HOST, path=b"/public/\xff"), "must have encoded"),
+        (asked(HOST, path=b"http://api.example.test/public/x"), "does not begin with a slash"),
+        (asked(HOST, path=b"*", method=b"OPTIONS"), "does not begin with a slash"),
+        (asked(HOST, path=b"api.example.test:443", method=b"CONNECT"), "not a proxy"),
+    ],
+)
+def test_a_request_that_no_rule_allows_is_refused_with_the_nearest_rule(request_: Asked, words: str) -> None:
+    here = narrowed(methods=("GET", "OPTIONS"), paths=("/public/**",))
+    judged = judge(request_, here)
+    assert isinstance(judged, Refusal)
+    assert words in judged.denied.reason
+    assert isinstance(judge(asked(HOST, path=b"/public/x"), here), Forward)
+
+
+def test_a_rule_that_ends_ends_for_the_requests_of_an_open_connection_too() -> None:
+    clock = [NOON - timedelta(seconds=1), NOON]
+    here = replace(narrowed(until=NOON), now=lambda: clock.pop(0))
+    assert isinstance(judge(asked(HOST), here), Forward)
+    late = judge(asked(HOST), here)
+    assert isinstance(late, Refusal)
+    assert "ended at 2030-06-03T12:00:00+00:00" in late.denied.reason
+
+
+def test_how_bodies_are_recorded_is_said_by_the_rule_that_allowed_the_request() -> None:
+    name = "api.example.test"
+    read = Rule(name, methods=("GET",), body=Body.HASH)
+    write = Rule(name, methods=("PUT",))
+    here = replace(link(), policy=Policy(allow=(read, write)))
+    kept = [judge(asked(HOST, method=method), here) for method in (b"GET", b"PUT")]
+    assert [one.body for one in kept if isinstance(one, Forward)] == [Body.HASH, Body.WHOLE]

@@ -32,3 +32,10 @@ def test_a_raw_answer_is_complete_and_last() -> None:
     answer = raw_response("403 Forbidden", b"no\n")
     assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
     assert b"content-length: 3\r\nconnection: close\r\n\r\nno\n" in answer
+
+
+def test_a_refusal_of_a_request_holds_the_table_that_would_allow_it() -> None:
+    text = '[[allow]]\nhost = "api.example.test"\nmethods = ["PUT"]'
+    page = refusal(API, Deny("allow 1: api.example.test allows GET, not PUT", "", text)).decode()
+    table = page.partition("policy:\n")[2]
+    assert parse_policy(table.encode(), "page").allow[0].methods == ("PUT",)

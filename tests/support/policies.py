@@ -1,10 +1,16 @@
 """Policies from text, and the sentence that a text is refused with."""
 
+from datetime import UTC, datetime
+from typing import Final
+
 import pytest
 
 from hark.errors import PolicyError
 from hark.policy.model import Policy
 from hark.policy.parse import parse_policy
+
+NOON: Final = datetime(2030, 6, 3, 12, tzinfo=UTC)
+"""A moment for decisions to which it does not matter."""
 
 
 def read(text: str) -> Policy:
