@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark import environment, nesting, project
+from hark import environment, git, nesting, project
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
@@ -19,7 +19,7 @@ from hark.policy.model import Policy, Secret, covers
 from hark.policy.parse import MAX_POLICY, parse_policy
 from hark.secrets import expanded, resolve
 from hark.toolservers import STUBS, Caller, ToolServers, make_ready, refuse_taken
-from launcher import system
+from launcher import ssh, system
 from launcher.plan import Access, Grant, Plan
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         passed=policy.env_pass,
         assigned=policy.env_set,
     )
+    env |= git.variables(policy.git_https, secrets, policy.env_set)
     if servers.programs:
         refuse_taken(policy.mcp, env["PATH"])
         env["PATH"] += f":{STUBS}"
@@ -103,7 +104,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         workdir=workdir,
         env=trust.variables(CA_BUNDLE, java) | env | {secret.name: secret.placeholder for secret in secrets},
         grants=grants,
-        files=servers.files,
+        files={**ssh.client_files(), **servers.files},
         masked=(*surveyed.masked, *_secret_files(policy, home)),
         protected=(
             *surveyed.protected,

@@ -1,8 +1,8 @@
 """What of the system every agent sees, read-only: programs, libraries, and settings that hold no secret.
 
 Each entry is a path that exists on this host. Left out on purpose: /opt and /srv (a command that lives
-there brings its own prefix), /var, user lists, host keys, and per-machine files in which people keep tokens
-(/etc/environment, /etc/npmrc, /etc/pip.conf).
+there brings its own prefix), /var, user lists, /etc/ssh (whose client side is copied, see `launcher.ssh`),
+and per-machine files in which people keep tokens (/etc/environment, /etc/npmrc, /etc/pip.conf).
 """
 
 import os
@@ -73,9 +73,6 @@ _SETTINGS: Final = (
     "python3",
     "perl",
     "java",
-    "ssh/ssh_config",
-    "ssh/ssh_config.d",
-    "ssh/ssh_known_hosts",
 )
 _SETTINGS_BY_PREFIX: Final = ("python3.", "java-")
 
