@@ -16,7 +16,8 @@ from typing import Final
 
 from hark.errors import ConfinementError
 from launcher import kernel
-from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NESTED, NEWEST_KNOWN, X86_64, Numbers
+from launcher.numbers import ARM64, NEWEST_KNOWN, X86_64, Numbers
+from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED
 
 type Instruction = tuple[int, int, int, int]
 type Block = list[Instruction]

@@ -1,344 +1,98 @@
-"""System call numbers, and what the filter does with each: data, read by `launcher.seccomp`.
+"""What the filter does with each system call, and why: values, read by `launcher.seccomp`.
 
-Each name has its number on x86-64 and on arm64, None where the architecture does not have it. Source: Linux,
-arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of 6.1, and 6.12's for 451 and
-up. A call that stands in no table is refused; one newer than `NEWEST_KNOWN` looks as if the kernel were
-older.
+A call is allowed because a program that people run was seen to make it (`launcher.traced`), or because
+containers allow it too and what is built for them expects it (`AS_CONTAINERS`). What was seen and is not
+simply allowed stands in one of the other tables, each with its reason. Whatever stands nowhere is refused
+with EPERM; one newer than `NEWEST_KNOWN` looks as if the kernel were older.
 
-Not allowed, each for a reason: mount, namespace and module calls (the boundary is made of them); bpf,
-perf_event_open, userfaultfd, io_uring (kernel surface that no agent needs, and io_uring passes seccomp by);
-keyctl (keyrings are not namespaced); open_by_handle_at, pidfd_getfd (reach around paths and descriptors);
-memfd_create (programs without a file; everything known falls back to one). ptrace is allowed, so that gdb
-and strace work: Landlock keeps it inside the agent's own tree, and seccomp applies to the traced call.
+In no table, each for a reason: setns and module calls (the boundary is made of namespaces); bpf,
+perf_event_open, userfaultfd (kernel surface that no agent needs); keyctl, add_key, request_key (keyrings are
+not namespaced); name_to_handle_at, open_by_handle_at, kcmp (reach around paths and descriptors); syslog,
+quotactl, acct, swapon, reboot, the clock's setters (the host's affairs); mbind, move_pages, migrate_pages,
+process_madvise (memory of other processes); fanotify (other processes' files). ptrace and process_vm_readv
+are allowed, so that gdb and strace work: Landlock keeps them inside the agent's own tree, and seccomp
+applies to the traced call.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
-type Numbers = tuple[int | None, int | None]
+from launcher.numbers import NUMBERS, Numbers
+from launcher.traced import TRACED
 
-X86_64: Final = 0
-ARM64: Final = 1
 
-NEWEST_KNOWN: Final = 462  # mseal, the same on both
+def _rows(names: Iterable[str]) -> dict[str, Numbers]:
+    return {name: NUMBERS[name] for name in names}
 
-ALLOWED: Final[dict[str, Numbers]] = {
-    "read": (0, 63),
-    "write": (1, 64),
-    "close": (3, 57),
-    "stat": (4, None),
-    "fstat": (5, 80),
-    "lstat": (6, None),
-    "poll": (7, None),
-    "lseek": (8, 62),
-    "mmap": (9, 222),
-    "mprotect": (10, 226),
-    "munmap": (11, 215),
-    "brk": (12, 214),
-    "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139),
-    "pread64": (17, 67),
-    "pwrite64": (18, 68),
-    "readv": (19, 65),
-    "writev": (20, 66),
-    "access": (21, None),
-    "pipe": (22, None),
-    "select": (23, None),
-    "sched_yield": (24, 124),
-    "mremap": (25, 216),
-    "msync": (26, 227),
-    "mincore": (27, 232),
-    "madvise": (28, 233),
-    "shmget": (29, 194),
-    "shmat": (30, 196),
-    "shmctl": (31, 195),
-    "dup": (32, 23),
-    "dup2": (33, None),
-    "pause": (34, None),
-    "nanosleep": (35, 101),
-    "getitimer": (36, 102),
-    "alarm": (37, None),
-    "setitimer": (38, 103),
-    "getpid": (39, 172),
-    "sendfile": (40, 71),
-    "connect": (42, 203),
-    "accept": (43, 202),
-    "sendto": (44, 206),
-    "recvfrom": (45, 207),
-    "sendmsg": (46, 211),
-    "recvmsg": (47, 212),
-    "shutdown": (48, 210),
-    "bind": (49, 200),
-    "listen": (50, 201),
-    "getsockname": (51, 204),
-    "getpeername": (52, 205),
-    "setsockopt": (54, 208),
-    "getsockopt": (55, 209),
-    "fork": (57, None),
-    "vfork": (58, None),
-    "execve": (59, 221),
-    "exit": (60, 93),
-    "wait4": (61, 260),
-    "kill": (62, 129),
-    "uname": (63, 160),
-    "semget": (64, 190),
-    "semop": (65, 193),
-    "semctl": (66, 191),
-    "shmdt": (67, 197),
-    "msgget": (68, 186),
-    "msgsnd": (69, 189),
-    "msgrcv": (70, 188),
-    "msgctl": (71, 187),
-    "fcntl": (72, 25),
-    "flock": (73, 32),
-    "fsync": (74, 82),
-    "fdatasync": (75, 83),
-    "truncate": (76, 45),
-    "ftruncate": (77, 46),
-    "getdents": (78, None),
-    "getcwd": (79, 17),
-    "chdir": (80, 49),
-    "fchdir": (81, 50),
-    "rename": (82, None),
-    "rmdir": (84, None),
-    "link": (86, None),
-    "unlink": (87, None),
-    "symlink": (88, None),
-    "readlink": (89, None),
-    "chown": (92, None),
-    "fchown": (93, 55),
-    "lchown": (94, None),
-    "umask": (95, 166),
-    "gettimeofday": (96, 169),
-    "getrlimit": (97, 163),
-    "getrusage": (98, 165),
-    "sysinfo": (99, 179),
-    "times": (100, 153),
-    "ptrace": (101, 117),
-    "getuid": (102, 174),
-    "getgid": (104, 176),
-    "setuid": (105, 146),
-    "setgid": (106, 144),
-    "geteuid": (107, 175),
-    "getegid": (108, 177),
-    "setpgid": (109, 154),
-    "getppid": (110, 173),
-    "getpgrp": (111, None),
-    "setsid": (112, 157),
-    "setreuid": (113, 145),
-    "setregid": (114, 143),
-    "getgroups": (115, 158),
-    "setgroups": (116, 159),
-    "setresuid": (117, 147),
-    "getresuid": (118, 148),
-    "setresgid": (119, 149),
-    "getresgid": (120, 150),
-    "getpgid": (121, 155),
-    "setfsuid": (122, 151),
-    "setfsgid": (123, 152),
-    "getsid": (124, 156),
-    "capget": (125, 90),
-    "capset": (126, 91),
-    "rt_sigpending": (127, 136),
-    "rt_sigtimedwait": (128, 137),
-    "rt_sigqueueinfo": (129, 138),
-    "rt_sigsuspend": (130, 133),
-    "sigaltstack": (131, 132),
-    "utime": (132, None),
-    "statfs": (137, 43),
-    "fstatfs": (138, 44),
-    "getpriority": (140, 141),
-    "setpriority": (141, 140),
-    "sched_setparam": (142, 118),
-    "sched_getparam": (143, 121),
-    "sched_setscheduler": (144, 119),
-    "sched_getscheduler": (145, 120),
-    "sched_get_priority_max": (146, 125),
-    "sched_get_priority_min": (147, 126),
-    "sched_rr_get_interval": (148, 127),
-    "mlock": (149, 228),
-    "munlock": (150, 229),
-    "mlockall": (151, 230),
-    "munlockall": (152, 231),
-    "prctl": (157, 167),
-    "arch_prctl": (158, None),
-    "setrlimit": (160, 164),
-    "sync": (162, 81),
-    "gettid": (186, 178),
-    "readahead": (187, 213),
-    "setxattr": (188, 5),
-    "lsetxattr": (189, 6),
-    "fsetxattr": (190, 7),
-    "getxattr": (191, 8),
-    "lgetxattr": (192, 9),
-    "fgetxattr": (193, 10),
-    "listxattr": (194, 11),
-    "llistxattr": (195, 12),
-    "flistxattr": (196, 13),
-    "removexattr": (197, 14),
-    "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16),
-    "tkill": (200, 130),
-    "time": (201, None),
-    "futex": (202, 98),
-    "sched_setaffinity": (203, 122),
-    "sched_getaffinity": (204, 123),
-    "epoll_create": (213, None),
-    "getdents64": (217, 61),
-    "set_tid_address": (218, 96),
-    "restart_syscall": (219, 128),
-    "semtimedop": (220, 192),
-    "fadvise64": (221, 223),
-    "timer_create": (222, 107),
-    "timer_settime": (223, 110),
-    "timer_gettime": (224, 108),
-    "timer_getoverrun": (225, 109),
-    "timer_delete": (226, 111),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
-    "clock_nanosleep": (230, 115),
-    "exit_group": (231, 94),
-    "epoll_wait": (232, None),
-    "epoll_ctl": (233, 21),
-    "tgkill": (234, 131),
-    "utimes": (235, None),
-    "mbind": (237, 235),
-    "set_mempolicy": (238, 237),
-    "get_mempolicy": (239, 236),
-    "mq_open": (240, 180),
-    "mq_unlink": (241, 181),
-    "mq_timedsend": (242, 182),
-    "mq_timedreceive": (243, 183),
-    "mq_notify": (244, 184),
-    "mq_getsetattr": (245, 185),
-    "waitid": (247, 95),
-    "ioprio_set": (251, 30),
-    "ioprio_get": (252, 31),
-    "inotify_init": (253, None),
-    "inotify_add_watch": (254, 27),
-    "inotify_rm_watch": (255, 28),
-    "fchownat": (260, 54),
-    "futimesat": (261, None),
-    "newfstatat": (262, 79),
-    "unlinkat": (263, 35),
-    "renameat": (264, 38),
-    "linkat": (265, 37),
-    "symlinkat": (266, 36),
-    "readlinkat": (267, 78),
-    "faccessat": (269, 48),
-    "pselect6": (270, 72),
-    "ppoll": (271, 73),
-    "set_robust_list": (273, 99),
-    "get_robust_list": (274, 100),
-    "splice": (275, 76),
-    "tee": (276, 77),
-    "sync_file_range": (277, 84),
-    "vmsplice": (278, 75),
-    "utimensat": (280, 88),
-    "epoll_pwait": (281, 22),
-    "signalfd": (282, None),
-    "timerfd_create": (283, 85),
-    "eventfd": (284, None),
-    "fallocate": (285, 47),
-    "timerfd_settime": (286, 86),
-    "timerfd_gettime": (287, 87),
-    "accept4": (288, 242),
-    "signalfd4": (289, 74),
-    "eventfd2": (290, 19),
-    "epoll_create1": (291, 20),
-    "dup3": (292, 24),
-    "pipe2": (293, 59),
-    "inotify_init1": (294, 26),
-    "preadv": (295, 69),
-    "pwritev": (296, 70),
-    "rt_tgsigqueueinfo": (297, 240),
-    "recvmmsg": (299, 243),
-    "syncfs": (306, 267),
-    "sendmmsg": (307, 269),
-    "getcpu": (309, 168),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "sched_setattr": (314, 274),
-    "sched_getattr": (315, 275),
-    "renameat2": (316, 276),
-    "seccomp": (317, 277),
-    "getrandom": (318, 278),
-    "execveat": (322, 281),
-    "membarrier": (324, 283),
-    "mlock2": (325, 284),
-    "copy_file_range": (326, 285),
-    "preadv2": (327, 286),
-    "pwritev2": (328, 287),
-    "pkey_mprotect": (329, 288),
-    "pkey_alloc": (330, 289),
-    "pkey_free": (331, 290),
-    "statx": (332, 291),
-    "rseq": (334, 293),
-    "close_range": (436, 436),
-    "faccessat2": (439, 439),
-    "epoll_pwait2": (441, 441),
-    "landlock_create_ruleset": (444, 444),
-    "landlock_add_rule": (445, 445),
-    "landlock_restrict_self": (446, 446),
-    "futex_waitv": (449, 449),
-    "cachestat": (451, 451),
-    "map_shadow_stack": (453, 453),
-    "futex_wake": (454, 454),
-    "futex_wait": (455, 455),
-    "futex_requeue": (456, 456),
-    "mseal": (462, 462),
-}
-"""Whatever the arguments are."""
 
-JUDGED: Final[dict[str, Numbers]] = {
-    "clone": (56, 220),
-    "socket": (41, 198),
-    "socketpair": (53, 199),
-    "ioctl": (16, 29),
-    "personality": (135, 92),
-    "open": (2, None),
-    "openat": (257, 56),
-    "creat": (85, None),
-    "chmod": (90, None),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
-    "fchmodat2": (452, 452),
-    "mkdir": (83, None),
-    "mkdirat": (258, 34),
-    "mknod": (133, None),
-    "mknodat": (259, 33),
-    "prlimit64": (302, 261),
-    "unshare": (272, 97),
-}
+JUDGED: Final = _rows(
+    (
+        *("clone", "unshare"),  # namespaces
+        *("socket", "socketpair"),  # families
+        "ioctl",  # typing into terminals
+        "personality",  # executable stacks and other worlds
+        *("open", "openat", "creat", "mkdir", "mkdirat", "mknod", "mknodat"),  # files that are born setuid
+        *("chmod", "fchmod", "fchmodat", "fchmodat2"),  # or become it
+        "prlimit64",  # of process 1
+    )
+)
 """Allowed for some arguments only."""
 
-MISSING: Final[dict[str, Numbers]] = {
-    "io_setup": (206, 0),
-    "io_destroy": (207, 1),
-    "io_getevents": (208, 4),
-    "io_submit": (209, 2),
-    "io_cancel": (210, 3),
-    "io_pgetevents": (333, 292),
-    "statmount": (457, 457),
-    "listmount": (458, 458),
-    "clone3": (435, 435),
-    "openat2": (437, 437),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "pidfd_open": (434, 434),
-    "pidfd_getfd": (438, 438),
-    "pidfd_send_signal": (424, 424),
-}
+MISSING: Final = _rows(
+    (
+        *("clone3", "openat2"),  # flags behind a pointer; libc falls back to clone and openat
+        # mount(8) falls back to mount(2), which is allowed where namespaces nest.
+        *("open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
+        *("statmount", "listmount"),  # of mounts that no path leads to
+        *("io_uring_setup", "io_uring_enter", "io_uring_register"),  # pass the filter by; containers too
+        *(
+            "io_setup",
+            "io_destroy",
+            "io_getevents",
+            "io_pgetevents",
+            "io_submit",
+            "io_cancel",
+        ),  # the same, older
+        *("memfd_create", "memfd_secret"),  # programs without a file, beyond Landlock's right to execute
+        *("pidfd_open", "pidfd_getfd", "pidfd_send_signal"),  # other processes' descriptors
+    )
+)
 """Answered with ENOSYS, as by an older kernel: callers then fall back to calls that can be judged."""
 
-NESTED: Final[dict[str, Numbers]] = {
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "sethostname": (170, 161),
+NESTED: Final = _rows(("mount", "umount2", "pivot_root", "chroot", "sethostname"))
+"""Allowed besides where the agent may make namespaces of its own: bubblewrap and Chromium call them."""
+
+# By what they are for, so that a missing relative is seen. The default profile of moby
+# (profiles/seccomp/default.json), in its newest version, allows each of them without any capability.
+AS_CONTAINERS: Final[dict[str, str]] = {
+    "files": (
+        "chown faccessat fchownat fremovexattr futimesat getdents lchown llistxattr lremovexattr lsetxattr "
+        "preadv pwritev readahead removexattr setxattr sync_file_range syncfs utime utimes cachestat"
+    ),
+    "pipes, events and timers": (
+        "pipe splice tee vmsplice epoll_create eventfd select signalfd getitimer timer_delete "
+        "timer_getoverrun timer_gettime timerfd_gettime gettimeofday time"
+    ),
+    "memory": (
+        "mincore mlock mlock2 mlockall msync munlock munlockall pkey_free pkey_mprotect membarrier mseal "
+        "map_shadow_stack"
+    ),
+    "processes, threads and signals": (
+        "execveat exit exit_group get_robust_list getcpu ioprio_get ioprio_set setrlimit tkill "
+        "process_vm_readv process_vm_writev rt_sigpending rt_sigqueueinfo rt_tgsigqueueinfo "
+        "sched_rr_get_interval sched_get_priority_max sched_get_priority_min sched_setparam "
+        "futex_requeue futex_wait futex_waitv futex_wake"
+    ),
+    "identity, which only falls": "setfsgid setfsuid setgid setgroups setregid setreuid setuid",
+    "System V and POSIX messages, in a namespace of the agent's own": (
+        "mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv msgsnd "
+        "semctl semget semop semtimedop shmat shmctl shmdt shmget"
+    ),
+    "network": "readv recvmmsg",
+    "a sandbox of the agent's own": "landlock_add_rule landlock_restrict_self",
 }
-"""Allowed besides where the agent may make namespaces of its own."""
+"""Allowed though no traced program called them here."""
+
+_ALLOWED: Final = {name for names in AS_CONTAINERS.values() for name in names.split()} | TRACED.keys()
+ALLOWED: Final = _rows(sorted(_ALLOWED - JUDGED.keys() - MISSING.keys() - NESTED.keys()))
+"""Whatever the arguments are."""

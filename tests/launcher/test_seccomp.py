@@ -9,7 +9,8 @@ import pytest
 
 from hark.errors import ConfinementError
 from launcher import seccomp
-from launcher.syscalls import ALLOWED, ARM64, JUDGED, MISSING, NESTED, NEWEST_KNOWN, X86_64
+from launcher.numbers import ARM64, NEWEST_KNOWN, X86_64
+from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED
 from tests.launcher.rig import contained, shell
 
 ARCH = {X86_64: 0xC000003E, ARM64: 0xC00000B7}

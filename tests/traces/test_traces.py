@@ -1,0 +1,64 @@
+"""Where the allow-list comes from: every call on it has a reason, and nothing traced lacks a verdict."""
+
+import pytest
+
+from launcher.numbers import ARM64, NUMBERS, X86_64
+from launcher.syscalls import ALLOWED, AS_CONTAINERS, JUDGED, MISSING, NESTED
+from launcher.traced import TRACED
+from tests.traces.__main__ import FILE, HEAD, render
+from tests.traces.programs import NESTING, PROGRAMS, Program
+from tests.traces.record import calls, missing
+
+CONTAINERS = [name for names in AS_CONTAINERS.values() for name in names.split()]
+DECIDED = ALLOWED | JUDGED | MISSING | NESTED
+QUICK = [program for program in PROGRAMS if program.quick]
+
+
+def test_every_allowed_call_was_traced_or_is_allowed_to_containers_and_not_both() -> None:
+    assert set(ALLOWED) == {name for name in {*TRACED, *CONTAINERS} if name not in JUDGED | MISSING | NESTED}
+    assert not set(CONTAINERS) & set(TRACED), "they were seen by now: take them out of AS_CONTAINERS"
+    assert len(CONTAINERS) == len(set(CONTAINERS))
+
+
+def test_every_call_is_in_one_table_and_has_its_numbers() -> None:
+    assert len(DECIDED) == len(ALLOWED) + len(JUDGED) + len(MISSING) + len(NESTED)
+    assert set(DECIDED) == set(NUMBERS)
+
+
+@pytest.mark.parametrize("architecture", [X86_64, ARM64], ids=["x86-64", "arm64"])
+def test_no_number_stands_for_two_calls(architecture: int) -> None:
+    numbers = [row[architecture] for row in NUMBERS.values() if row[architecture] is not None]
+    assert len(numbers) == len(set(numbers))
+
+
+def test_every_named_program_was_traced_and_the_file_is_as_the_tool_writes_it() -> None:
+    seen = {call: set(programs.split()) for call, programs in TRACED.items()}
+    assert set.union(*seen.values()) == {program.name for program in PROGRAMS}
+    assert FILE.read_text() == render(seen)
+    assert FILE.read_text().startswith(HEAD)
+
+
+def test_what_only_nesting_programs_call_is_not_allowed_to_the_others() -> None:
+    only = {call for call, programs in TRACED.items() if set(programs.split()) <= {*NESTING, "codex"}}
+    assert set(NESTED) <= only
+    assert "unshare" in JUDGED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", QUICK, ids=lambda program: program.name)
+def test_a_fresh_trace_makes_no_call_that_nobody_has_decided_about(program: Program) -> None:
+    if lacking := missing(program):
+        pytest.skip(f"{', '.join(lacking)} is not installed")
+    fresh = calls(program)
+    assert {"execve", "mmap", "read", "write"} <= fresh, "the trace is empty: it proves nothing"
+    assert fresh <= set(DECIDED), sorted(fresh - set(DECIDED))
+    assert fresh & set(MISSING) <= {"clone3", "pidfd_open", "memfd_create"}
+    assert not fresh & set(NESTED)
+
+
+@pytest.mark.slow
+def test_a_call_outside_of_the_list_is_found_by_a_trace() -> None:
+    odd = Program("odd", ("python3",), "python3 -c 'import ctypes; ctypes.CDLL(None).syscall(250, 0, -3, 1)'")
+    if missing(odd):
+        pytest.skip("strace is not installed")
+    assert calls(odd) - set(DECIDED)
