@@ -65,6 +65,8 @@ class Answering(Ending):
         answers.standardise(response)
         self._server = Server.BODY
         self.transcript.response(response.status_code, headers)
+        if self._watch is not None and not event.end_stream:
+            self._watch.answered(headers)
         asked = self._asked
         if asked is not None and not event.end_stream and self._framed_anew(response, asked):
             answers.reframe(response, asked)
@@ -91,6 +93,8 @@ class Answering(Ending):
     def _pass(self, data: bytes) -> Commands:
         if data:
             self.transcript.chunk(data)
+            if self._watch is not None:
+                self._watch.feed(data)
             yield self._to_agent(ResponseData(self.stream_id, data))
 
     def _on_answer_end(self) -> Commands:
@@ -98,6 +102,8 @@ class Answering(Ending):
             return
         try:
             yield from self._pass(self._answer_body.finish())
+            if self._watch is not None:
+                self._watch.finish()
             bodies.check_trailers(self.link, self._answer_trailers)
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)

@@ -35,9 +35,9 @@ def standardise(response: http.Response) -> None:
     response.reason = status_codes.RESPONSES.get(response.status_code, "")
 
 
-def page(status: int, text: bytes, *, close: bool) -> http.Response:
+def page(status: int, text: bytes, *, close: bool, kind: str = pages.CONTENT_TYPE) -> http.Response:
     """Return an answer of hark's own."""
-    headers = {"server": pages.BY_HARK, "content-type": pages.CONTENT_TYPE}
+    headers = {"server": pages.BY_HARK, "content-type": kind}
     if close:
         headers["connection"] = "close"
     return http.Response.make(status, text, headers)

@@ -21,6 +21,7 @@ from mediator import bodies, outgoing
 from mediator.bodies import StoppedError
 from mediator.ending import Ending
 from mediator.judgement import Refusal, judge_trailers
+from mediator.mcp.watch import Head, Watch
 from mediator.outgoing import Framing
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import MAX_WHOLE_BODY
@@ -34,6 +35,9 @@ _UNFRAMED: Final = Refusal(
 class Asking(Ending):
     """What the agent sends."""
 
+    _size: int | None = None
+    """What a body that is held has by its announcement; None where it has no length."""
+
     def _on_head(self, event: RequestHeaders) -> Commands:
         self._asked = event.request
         judged = outgoing.judged(event.request, self.link)
@@ -42,30 +46,57 @@ class Asking(Ending):
             return
         self._forward = judged
         self.transcript.keep(judged.body)
-        self._request_body = bodies.of_request(self.link, tuple(event.request.headers.fields))
+        data, headers = event.request.data, tuple(event.request.headers.fields)
+        self._request_body = bodies.of_request(self.link, headers)
+        self._watch = Watch(self.link, Head(data.method, data.path, headers, judged.tools, judged.body))
+        refused = self._watch.opened()
+        if refused is not None:
+            yield from self._refuse(refused, body_follows=not event.end_stream)
+            return
         if judged.wants_continue and not event.end_stream:
             interim = http.Response(b"HTTP/1.1", 100, b"Continue", (), None, None, 0, None)
             yield self._to_agent(InterimHeaders(self.stream_id, interim))
-        size = 0 if event.end_stream else expected_http_body_size(event.request)
-        # HTTP/2 may announce no length and send a body all the same; in HTTP/1 that is no body.
-        known = event.end_stream or bool(size) or not event.request.is_http2
-        if size is not None and 0 <= size <= MAX_WHOLE_BODY and known and self._held.expect(size):
+        if self._holds(self._announced(event), judged=self._watch.strict):
             self._agent = Agent.WHOLE
-            return
-        if self._request_body.sent.resizes and event.request.http_version == "HTTP/1.0":
+        elif self._watch.strict:
+            yield from self._refuse(self._watch.too_large(), body_follows=True)
+        elif self._request_body.sent.resizes and event.request.http_version == "HTTP/1.0":
             yield from self._refuse(_UNFRAMED, body_follows=True)
-            return
-        self._agent = Agent.STREAM
-        self._record_request(b"", streamed=True)
-        yield from self._connect(end_stream=False)
+        else:
+            self._agent = Agent.STREAM
+            self._record_request(b"", streamed=True)
+            yield from self._connect(end_stream=False)
+
+    def _announced(self, event: RequestHeaders) -> int | None:
+        """Return how long the body is by what the head says, None where it does not."""
+        if event.end_stream:
+            return 0
+        size = expected_http_body_size(event.request)
+        # HTTP/2 may announce no length and send a body all the same; in HTTP/1 that is no body.
+        return None if size is None or size < 0 or (not size and event.request.is_http2) else size
+
+    def _holds(self, size: int | None, *, judged: bool) -> bool:
+        """Take room for a body that is held: a small one, and one of any length that must be judged."""
+        self._size = size
+        if size is None:
+            return judged and self._held.expect(MAX_WHOLE_BODY)
+        return size <= MAX_WHOLE_BODY and self._held.expect(size)
 
     def _on_data(self, data: bytes) -> Commands:
         if self._agent is Agent.WHOLE:
-            self._held.add(data)
+            yield from self._hold(data)
         elif self._agent is Agent.STREAM:
             yield from self._send_piece(data)
         elif self._agent is Agent.DISCARD:
             yield from self._discard(len(data))
+
+    def _hold(self, data: bytes) -> Commands:
+        """Hold a piece; of a body without a length, which is only held to be judged, not without end."""
+        if self._size is not None or self._held.fits(len(data)) or self._watch is None:
+            self._held.add(data)
+            return
+        self._record_request(self._held.out(), streamed=False, sent=False)
+        yield from self._refuse(self._watch.too_large(), body_follows=True)
 
     def _send_piece(self, data: bytes) -> Commands:
         try:
@@ -106,8 +137,15 @@ class Asking(Ending):
             yield from self._refuse_body(stopped.reason)
             return
         self._agent = Agent.DONE
-        self._record_request(body, streamed=False)
-        yield from self._connect(end_stream=not passed and not self._request_trailers, size=len(passed))
+        refused = None if self._watch is None else self._watch.request(body)
+        self._record_request(body, streamed=False, sent=refused is None)
+        if self._watch is not None:
+            self._watch.recorded(self.transcript.exchange, refused)
+        if refused is not None:
+            yield from self._refuse_sent(refused, body_follows=False)
+            return
+        size = None if self._size is None else len(passed)
+        yield from self._connect(end_stream=not passed and not self._request_trailers, size=size)
         if self._upstream is None:
             return
         if passed:

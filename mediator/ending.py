@@ -35,6 +35,7 @@ class Ending(Stream):
     def _on_agent_gone(self, event: RequestProtocolError) -> Commands:
         self._agent = Agent.GONE
         self._held.out()
+        self._look_away()
         if self.transcript.open:
             self.transcript.end("the agent went away")
         if self._upstream is not None and self._server is not Server.DONE:
@@ -49,6 +50,7 @@ class Ending(Stream):
     def _fail(self, reason: str) -> Commands:
         """No answer, or no more of it: say why where the agent can still be told, and record what it got."""
         self.link.ledger.warn(f"no whole answer from {self.link.target}: {reason}")
+        self._look_away()
         if self._server is Server.BODY:
             self._server = Server.DONE
             self.transcript.end(reason)
@@ -73,8 +75,9 @@ class Ending(Stream):
         link.ledger.attempt(link.target, link.protocol, link.sni_text, refusal.denied)
         if not self.transcript.open:
             self._record_request(b"", streamed=False, sent=False)
-        page = pages.refusal(link.target, refusal.denied)
-        response = answers.page(refusal.status, page, close=body_follows)
+        page = refusal.answer or pages.refusal(link.target, refusal.denied)
+        kind = pages.JSON if refusal.answer else pages.CONTENT_TYPE
+        response = answers.page(refusal.status, page, close=body_follows, kind=kind)
         shown = b"" if self._bodiless else page
         self.transcript.refused(refusal.status, tuple(response.headers.fields), shown, refusal.denied.reason)
         yield from self._answer(response, body_follows=body_follows)

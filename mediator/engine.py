@@ -21,6 +21,7 @@ from mediator.credentials import Broker
 from mediator.held import Room
 from mediator.ledger import Ledger
 from mediator.link import Link
+from mediator.mcp.sessions import Sessions
 from mediator.sniff import Http, Tls
 from mediator.transport import Streams, reset
 from mediator.tunnel import Tunnel
@@ -47,6 +48,7 @@ class Engine:
         self._dialler: Dialler | None = None
         self._open: set[AgentConnection | Tunnel] = set()
         self._room = Room()
+        self._sessions = Sessions()
 
     def prefetch(self) -> asyncio.Task[AgentContexts]:
         """Begin to load what an allowed connection needs. MUST be called in the event loop."""
@@ -74,6 +76,7 @@ class Engine:
             ledger=self._ledger,
             clock=time.monotonic_ns,
             later=partial(asyncio.get_running_loop().call_later, GOES_ON_S),
+            sessions=self._sessions,
             room=self._room,
         )
         connection = AgentConnection(

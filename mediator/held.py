@@ -34,6 +34,10 @@ class Held:
         self._taken += size
         return True
 
+    def fits(self, size: int) -> bool:
+        """Tell whether `size` bytes more are within what was announced."""
+        return len(self._body) + size <= self._taken
+
     def add(self, data: bytes) -> None:
         """Hold `data` too."""
         if len(self._body) + len(data) > self._taken:

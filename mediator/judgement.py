@@ -12,7 +12,7 @@ from typing import Final
 
 from hark.policy.decide import Deny, Verdict, decide_request
 from hark.policy.host import split_authority
-from hark.policy.model import Body
+from hark.policy.model import Body, ToolRule
 from mediator.authority import judge_request
 from mediator.codings import accepted
 from mediator.credentials import Injection, Refused
@@ -44,6 +44,8 @@ class Refusal:
 
     status: int
     denied: Deny
+    answer: bytes = b""
+    """JSON for a client that expects it, instead of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Forward:
     wants_continue: bool
     body: Body = Body.WHOLE
     """How bodies are recorded."""
+    tools: tuple[ToolRule, ...] | None = None
+    """The tools that may be called (MCP); None: any."""
 
 
 def judge(asked: Asked, link: Link) -> Forward | Refusal:
@@ -72,8 +76,9 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     if isinstance(injected, Refused):
         return Refusal(403, Deny(injected.reason, ""))
     wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
-    body = verdict.by.body if verdict.by is not None else Body.WHOLE
-    return Forward(injected.headers, injected.injections, wants_continue, body)
+    if verdict.by is None:
+        return Forward(injected.headers, injected.injections, wants_continue)
+    return Forward(injected.headers, injected.injections, wants_continue, verdict.by.body, verdict.by.tools)
 
 
 def _verdict(asked: Asked, link: Link) -> Verdict:
@@ -151,18 +156,24 @@ def _forwarded(asked: Asked, link: Link) -> Headers:
     dropped = _DROPPED
     if any(name.lower() == b"upgrade" for name, _ in asked.headers):
         dropped |= {b"upgrade", b"connection"}
+    searched = link.broker.holds_any or _takes_events(asked.headers)
     return tuple(
-        (name, _value(name.lower(), value, link))
+        (name, _value(name.lower(), value, link, searched=searched))
         for name, value in asked.headers
         if name.lower() not in dropped
     )
 
 
-def _value(name: bytes, value: bytes, link: Link) -> bytes:
-    """Return a value to send on. While credentials are held, only what can be searched is accepted."""
+def _takes_events(headers: Headers) -> bool:
+    """Tell whether the answer may be events, in which the results of tool calls are looked for."""
+    return any(name.lower() == b"accept" and b"text/event-stream" in value.lower() for name, value in headers)
+
+
+def _value(name: bytes, value: bytes, link: Link, *, searched: bool) -> bytes:
+    """Return a value to send on. Where answers are searched, they may come packed only as we can undo."""
     if name == b"host":
         return _host(value, link)
-    if name == b"accept-encoding" and link.broker.holds_any:
+    if name == b"accept-encoding" and searched:
         return accepted(value)
     if name == b"te" and link.broker.holds_any:
         return b"trailers"

@@ -9,6 +9,7 @@ from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.held import Room
 from mediator.ledger import Ledger
+from mediator.mcp.sessions import Sessions
 from mediator.text import as_text
 from mediator.transcript import Later
 from mediator.wall import local_now
@@ -30,6 +31,8 @@ class Link:
     """The time that rules are judged by."""
     later: Later | None = None
     """For the heads of responses that go on."""
+    sessions: Sessions = field(default_factory=Sessions)
+    """Tool calls over HTTP that wait for their results: the whole run's."""
     room: Room = field(default_factory=Room)
     """For bodies that are held: the whole run's."""
 

@@ -10,6 +10,7 @@ from hark.policy.decide import Deny
 from mediator.authority import Destination
 
 CONTENT_TYPE: Final = "text/plain; charset=utf-8"
+JSON: Final = "application/json"
 BY_HARK: Final = "hark"
 """The value of the `server` header: a person who debugs an agent should see who answered."""
 

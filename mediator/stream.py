@@ -18,6 +18,7 @@ from mediator import bodies
 from mediator.held import Held
 from mediator.judgement import Forward
 from mediator.link import Link
+from mediator.mcp.watch import Watch
 from mediator.transcript import Headers, Transcript, recorded_host
 
 type Commands = layer.CommandGenerator[None]
@@ -60,12 +61,19 @@ class Stream(layer.Layer):
         self._request_trailers: Headers = ()
         self._request_body = bodies.RequestBody(bodies.Chain(), bodies.Chain())
         self._answer_body = bodies.Chain()
+        self._watch: Watch | None = None
 
     def let_go(self, reason: str) -> None:
         """The connection ended: record that, and hold nothing more."""
         self._held.out()
+        self._look_away()
         if self.transcript.open:
             self.transcript.end(reason)
+
+    def _look_away(self) -> None:
+        """Hold nothing of the answer that is only looked at."""
+        if self._watch is not None:
+            self._watch.end()
 
     @property
     def backlog(self) -> int:

@@ -32,6 +32,15 @@ class Reader:
         self.skipped = 0
         """Events too large to be read."""
 
+    @property
+    def held(self) -> int:
+        """Return how many bytes it holds."""
+        return len(self._line) + len(self._data)
+
+    def finish(self) -> list[Event]:
+        """Return nothing: an event that was not ended is none (9.2.6)."""
+        return []
+
     def feed(self, piece: bytes) -> list[Event]:
         """Take a piece and return the events that it completes."""
         if not piece:

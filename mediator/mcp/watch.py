@@ -1,0 +1,220 @@
+"""One HTTP exchange as MCP sees it: tool calls in the request, their results in the answer.
+
+Where the rule lists tools, a request passes only if its body is whole, plain JSON-RPC in which every call is
+allowed, on whatever path it comes: what cannot be read is refused. Where it does not, nothing is refused and
+what cannot be read is merely not listed. Answers are only looked at: they pass at once and as they are.
+
+Not done here: calls in a query or a WebSocket; a rule with tools refuses the latter.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from hark.bundle.events import ToolCallRequest, ToolCallResult
+from hark.policy.decide import Deny
+from hark.policy.model import Body as Kept
+from hark.policy.model import ToolRule
+from mediator.judgement import Refusal
+from mediator.link import Link
+from mediator.mcp.jsonrpc import Call, MessageError, Packet, Response, compact, read, readable
+from mediator.mcp.judge import Denied, answer, judge, unreadable
+from mediator.mcp.looks import Body, body_of
+from mediator.mcp.sessions import Key, Waiting
+from mediator.mcp.sse import Event
+from mediator.text import as_text
+from mediator.transcript import MAX_WHOLE_BODY, Headers
+
+EVENTS: Final = b"text/event-stream"
+_NO_UPGRADE: Final = (b"", b"h2c")
+"""HTTP/2 in the clear, which Java's client always offers, is not passed on."""
+_SESSION: Final = b"mcp-session-id"
+_HINTS: Final = (b"tools/call", b"tools\\/call", b"\\u00")
+"""A body without any of these has no call in it, whatever its escapes: it need not be parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What of a request matters here."""
+
+    method: bytes
+    path: bytes
+    headers: Headers
+    tools: tuple[ToolRule, ...] | None
+    kept: Kept
+
+    def values(self, name: bytes) -> list[bytes]:
+        """Return the values of a header."""
+        return [value for field, value in self.headers if field.lower() == name]
+
+
+class Watch:
+    """One exchange's."""
+
+    def __init__(self, link: Link, head: Head) -> None:
+        self._link = link
+        self._head = head
+        self._server = link.target.host
+        self._calls: tuple[Call, ...] = ()
+        self._body: Body | None = None
+        self._keys: tuple[Key, ...] = ()
+
+    @property
+    def strict(self) -> bool:
+        """Tell whether the request must be held until it was judged."""
+        return self._head.tools is not None
+
+    # The request
+
+    def opened(self) -> Refusal | None:
+        """Judge the head of a request, where its rule lists tools."""
+        if not self.strict:
+            return None
+        values = self._head.values
+        options = [option for value in values(b"upgrade") for option in value.split(b",")]
+        if self._head.method == b"CONNECT" or any(one.strip().lower() not in _NO_UPGRADE for one in options):
+            return _refused(501, "a rule with tools passes no other protocol than HTTP")
+        if any(value.strip().lower() not in (b"", b"identity") for value in values(b"content-encoding")):
+            return _refused(415, "its body is packed, so no tool call in it can be judged; send it plain")
+        kinds = values(b"content-type")
+        if len(kinds) > 1 or not all(map(_plain_charset, kinds)):
+            return _refused(415, "its body may not be read as UTF-8; send it as application/json")
+        return None
+
+    def too_large(self) -> Refusal:
+        """Refuse a request that cannot be held."""
+        return _refused(413, f"it has more than {MAX_WHOLE_BODY} bytes, or than there is room to judge")
+
+    def request(self, body: bytes) -> Refusal | None:
+        """Judge a whole body."""
+        if not self.strict and not any(hint in body for hint in _HINTS):
+            return None
+        if not body:
+            return None
+        try:
+            packet = read(body)
+        except MessageError as error:
+            return _refused(400, f"no tool call in it can be judged: {error}") if self.strict else None
+        self._calls = tuple(message for message in packet.messages if isinstance(message, Call))
+        denied = judge(self._head.tools, packet, "tools")
+        return None if denied is None else self._denied(denied, packet)
+
+    def recorded(self, exchange: int, refused: Refusal | None = None) -> None:
+        """Record the calls of a request that has just been recorded, and let them wait for their results."""
+        for call in self._calls:
+            self._link.ledger.append(
+                ToolCallRequest(
+                    server=self._server,
+                    tool=readable(call.tool),
+                    arguments=self._shown(compact(call.arguments)),
+                    exchange=exchange,
+                )
+            )
+            waiting = Waiting(exchange, readable(call.tool), call.id, self._waits_under(exchange))
+            if refused is not None:
+                self._result(waiting, refused.answer, is_error=True)
+            elif call.id is not None:
+                self._link.sessions.ask(waiting)
+        self._keys = (*self._own(exchange), *self._session())
+
+    def _denied(self, denied: Denied, packet: Packet) -> Refusal:
+        """Answer in JSON-RPC: with 200 where the client takes the answer from here, which it then reads."""
+        reply = answer(packet, denied.words)
+        takes = any(EVENTS in value.lower() for value in self._head.values(b"accept"))
+        reason = f"{denied.reason}; to allow it: {denied.hint}" if denied.hint else denied.reason
+        return Refusal(200 if reply and takes else 403, Deny(reason, ""), reply or unreadable(denied.words))
+
+    # The answer
+
+    def answered(self, headers: Headers) -> None:
+        """Look at the head of the answer."""
+        if self._calls or (self._head.method == b"GET" and self._streams(headers)):
+            self._body = body_of(headers, self._link.sessions.room)
+
+    def feed(self, piece: bytes) -> None:
+        """Look at a piece that is on the record."""
+        if self._body is not None:
+            self._take(self._body.feed(piece))
+
+    def finish(self) -> None:
+        """Look at what the end completes."""
+        if self._body is not None:
+            self._take(self._body.finish())
+
+    def end(self) -> None:
+        """Hold nothing more. Idempotent."""
+        if self._body is not None:
+            self._body.end()
+            self._body = None
+
+    def _take(self, events: list[Event]) -> None:
+        for event in events:
+            if event.type == "endpoint":
+                self._keys = (*self._keys, self._endpoint(event.data))
+                continue
+            try:
+                packet = read(event.data)
+            except MessageError:
+                continue
+            for message in packet.messages:
+                if isinstance(message, Response):
+                    call = self._link.sessions.answer(self._keys, message.id)
+                    if call is not None:
+                        self._result(call, message.result, is_error=message.is_error)
+
+    def _result(self, call: Waiting, result: bytes, *, is_error: bool) -> None:
+        self._link.ledger.append(
+            ToolCallResult(
+                server=self._server,
+                tool=call.tool,
+                result=self._shown(result),
+                is_error=is_error,
+                exchange=call.exchange,
+            )
+        )
+
+    def _shown(self, data: bytes) -> bytes:
+        """Return what the record holds of arguments and results: nothing where bodies are kept as hashes."""
+        return data if self._head.kept is Kept.WHOLE else b""
+
+    # By what a result finds its call
+
+    def _waits_under(self, exchange: int) -> tuple[Key, ...]:
+        path = self._head.path.decode("latin-1")
+        return (*self._own(exchange), *self._session(), (self._place, "endpoint", path))
+
+    def _own(self, exchange: int) -> tuple[Key, ...]:
+        return ((self._place, "exchange", str(exchange)),)
+
+    def _session(self) -> tuple[Key, ...]:
+        return tuple(
+            (self._place, "session", value.decode("latin-1")) for value in self._head.values(_SESSION)
+        )
+
+    def _endpoint(self, data: bytes) -> Key:
+        """Return the key of the path that a stream of HTTP+SSE names for its messages."""
+        try:
+            parts = urlsplit(urljoin(self._head.path.decode("latin-1"), as_text(data).strip()))
+            path = parts.path + (f"?{parts.query}" if parts.query else "")
+        except ValueError:
+            path = ""
+        return (self._place, "endpoint", path)
+
+    @property
+    def _place(self) -> str:
+        return str(self._link.target)
+
+    @staticmethod
+    def _streams(headers: Headers) -> bool:
+        return any(name.lower() == b"content-type" and EVENTS in value.lower() for name, value in headers)
+
+
+def _refused(status: int, reason: str) -> Refusal:
+    return Refusal(status, Deny(reason, ""), unreadable(f"hark: not sent: {reason}"))
+
+
+def _plain_charset(kind: bytes) -> bool:
+    """Tell whether a content type leaves no doubt that the text is UTF-8."""
+    _, _, parameters = kind.lower().partition(b";")
+    names = [one.partition(b"=")[2].strip(b' "\t') for one in parameters.split(b";") if b"charset" in one]
+    return all(name in (b"utf-8", b"utf8") for name in names)

@@ -1,0 +1,33 @@
+"""Calls that wait for their results."""
+
+import pytest
+
+from mediator.mcp import sessions
+from mediator.mcp.sessions import Key, Sessions, Waiting
+
+OWN: Key = ("h:443", "exchange", "7")
+SESSION: Key = ("h:443", "session", "s")
+
+
+def test_a_result_is_found_by_any_key_and_once():
+    one = Sessions()
+    call = Waiting(7, "t", 1, (OWN, SESSION))
+    for key in (OWN, SESSION):
+        one.ask(call)
+        assert one.answer((key,), 1) is call
+        assert one.answer((OWN, SESSION), 1) is None
+
+
+def test_neither_another_id_nor_another_key_finds_it():
+    one = Sessions()
+    one.ask(Waiting(7, "t", 1, (OWN,)))
+    assert one.answer((OWN,), "1") is None
+    assert one.answer((SESSION,), 1) is None
+
+
+def test_of_too_many_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sessions, "MAX_WAITING", 2)
+    one = Sessions()
+    for number in range(3):
+        one.ask(Waiting(number, "t", number, (SESSION,)))
+    assert [one.answer((SESSION,), number) is not None for number in range(3)] == [False, True, True]
