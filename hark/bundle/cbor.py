@@ -9,6 +9,7 @@ Not done here: which keys a map must have (`hark.bundle.fields`).
 """
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from struct import Struct
 from typing import Final
 
@@ -29,6 +30,8 @@ _WIDTHS: Final = {
     27: (Struct(">Q"), 1 << 32),
 }
 """Additional information -> layout of the argument that follows, and the least argument that needs it."""
+_SHORT: Final = tuple(tuple(bytes((major << 5 | n,)) for n in range(24)) for major in range(8))
+_first: Final = itemgetter(0)
 
 
 def encode(value: object) -> bytes:
@@ -42,18 +45,17 @@ def encode(value: object) -> bytes:
 
 
 def _write(out: bytearray, value: object) -> None:
+    kind = type(value)
+    if kind is str or kind is bytes:  # nine in ten values: told apart before anything is matched
+        out += _string(value)  # type: ignore[arg-type]
+        return
     match value:
         case None | bool():
             out.append(0xF6 if value is None else 0xF5 if value else 0xF4)
         case int():
             out += _head(_UINT, value) if value >= 0 else _head(_NEGATIVE, -1 - value)
-        case bytes() | bytearray():
-            out += _head(_BYTES, len(value))
-            out += value
-        case str():
-            text = value.encode("utf-8", "backslashreplace")
-            out += _head(_TEXT, len(text))
-            out += text
+        case str() | bytes() | bytearray():
+            out += _string(value)
         case list() | tuple():
             out += _head(_LIST, len(value))
             for item in value:
@@ -64,8 +66,17 @@ def _write(out: bytearray, value: object) -> None:
             raise RecordError(f"a value of type {type(value).__name__} has no place in a bundle")
 
 
+def _string(value: str | bytes | bytearray) -> bytes:
+    if isinstance(value, str):
+        value, major = value.encode("utf-8", "backslashreplace"), _TEXT
+    else:
+        major = _BYTES
+    return _head(major, len(value)) + value
+
+
 def _write_map(out: bytearray, items: Iterable[tuple[object, object]]) -> None:
-    pairs = sorted(((encode(key), item) for key, item in items), key=lambda pair: pair[0])
+    pairs = [(_key(key), item) for key, item in items]
+    pairs.sort(key=_first)
     out += _head(_MAP, len(pairs))
     before = b""
     for key, item in pairs:
@@ -76,9 +87,18 @@ def _write_map(out: bytearray, items: Iterable[tuple[object, object]]) -> None:
         _write(out, item)
 
 
+def _key(key: object) -> bytes:
+    kind = type(key)
+    if kind is str:
+        return _string(key)  # type: ignore[arg-type]
+    if kind is int:
+        return _head(_UINT, key) if key >= 0 else encode(key)  # type: ignore[arg-type,operator]
+    return encode(key)
+
+
 def _head(major: int, argument: int) -> bytes:
     if argument < 24:
-        return bytes((major << 5 | argument,))
+        return _SHORT[major][argument]
     for info, (layout, _) in _WIDTHS.items():
         if argument >> (8 * layout.size) == 0:
             return bytes((major << 5 | info,)) + layout.pack(argument)
