@@ -21,6 +21,14 @@ class Recorder(Protocol):
         """
         ...
 
+    def sync(self, seq: int) -> None:
+        """Return once event `seq` is on the disk.
+
+        MUST be callable from any thread, MUST not keep `append` waiting meanwhile, and MUST raise RecordError
+        otherwise.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class MediatorConfig:

@@ -21,6 +21,7 @@ from mitmproxy.proxy.layers.http._events import (
 from hark.policy.decide import Deny
 from mediator import answers, pages
 from mediator.judgement import Refusal
+from mediator.settled import SettledHook
 from mediator.stream import Agent, Commands, Server, Stream
 
 MAX_DISCARDED: Final = 1 << 20  # of a refused upload: enough for a small client to finish and read the answer
@@ -80,6 +81,7 @@ class Ending(Stream):
         response = answers.page(refusal.status, page, close=body_follows, kind=kind)
         shown = b"" if self._bodiless else page
         self.transcript.refused(refusal.status, tuple(response.headers.fields), shown, refusal.denied.reason)
+        yield SettledHook()  # type: ignore[no-untyped-call]
         yield from self._answer(response, body_follows=body_follows)
 
     def _refuse_rest(self, denied: Deny) -> Commands:

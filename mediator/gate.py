@@ -91,7 +91,9 @@ class Gate:
         try:
             target = destination(*self.origin(writer.get_extra_info("socket")), self.pool)
         except OSError:
-            self._record(Destination("unknown", 0), "tcp", Deny("the kernel does not say where it went", ""))
+            await self._record(
+                Destination("unknown", 0), "tcp", Deny("the kernel does not say where it went", "")
+            )
             _abort(writer)
             return
         program = self.doors.at(target)
@@ -104,10 +106,10 @@ class Gate:
             verdict = Deny(f"{why} (ulimit -n)", "")
         elif target.port == DNS_PORT and isinstance(verdict, Deny):
             if not await self.resolver.serve_stream(reader, writer):
-                self._refuse_raw(target, verdict, "tcp", "it did not ask for a name", writer)
+                await self._refuse_raw(target, verdict, "tcp", "it did not ask for a name", writer)
             return
         if isinstance(verdict, Allow) and verdict.by is not None and verdict.by.speaks is Speaks.TCP:
-            self._record(target, "tcp", verdict)
+            await self._record(target, "tcp", verdict)
             await self.carry_raw(target, streams)
             return
         first, spoken = await _first_bytes(reader, _patience(target, verdict))
@@ -126,13 +128,13 @@ class Gate:
                 verdict = dialled
                 if isinstance(dialled, Allow):
                     verdict = judge_sni(self.policy, target, spoken.sni, local_now())
-                self._record(target, "tls", verdict, spoken.sni or b"")
+                await self._record(target, "tls", verdict, spoken.sni or b"")
                 if isinstance(verdict, Deny):
                     await _say(streams, ACCESS_DENIED)
                     return
                 await self.carry(target, spoken, first, streams)
             case Http():
-                self._record(target, "http", dialled)
+                await self._record(target, "http", dialled)
                 if isinstance(dialled, Deny):
                     page = pages.refusal(target, dialled)
                     head = await _rest_of_head(streams.reader, first)
@@ -141,11 +143,11 @@ class Gate:
                     return
                 await self.carry(target, spoken, first, streams)
             case Unknown():
-                self._refuse_raw(target, dialled, spoken.protocol, spoken.why, streams.writer)
+                await self._refuse_raw(target, dialled, spoken.protocol, spoken.why, streams.writer)
             case More():
-                self._refuse_raw(target, dialled, "tcp", "it did not say what it is", streams.writer)
+                await self._refuse_raw(target, dialled, "tcp", "it did not say what it is", streams.writer)
 
-    def _refuse_raw(
+    async def _refuse_raw(
         self, target: Destination, dialled: Verdict, protocol: str, why: str, writer: asyncio.StreamWriter
     ) -> None:
         denied = dialled
@@ -154,11 +156,13 @@ class Gate:
             denied = Deny(
                 f"{dialled.rule} allows the web alone, and {why}; raw TCP needs {wanted} instead", ""
             )
-        self._record(target, protocol, denied)
+        await self._record(target, protocol, denied)
         _abort(writer)
 
-    def _record(self, target: Destination, protocol: str, verdict: Verdict, sni: bytes = b"") -> None:
+    async def _record(self, target: Destination, protocol: str, verdict: Verdict, sni: bytes = b"") -> None:
         self.ledger.attempt(target, protocol, as_text(sni), verdict)
+        if isinstance(verdict, Deny):
+            await self.ledger.settled()
 
 
 def _patience(target: Destination, verdict: Verdict) -> float:

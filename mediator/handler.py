@@ -28,6 +28,7 @@ from mediator.authority import Destination
 from mediator.dial import Dialler
 from mediator.http import H2, AgentHttp
 from mediator.link import Link
+from mediator.settled import SettledHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
 from mediator.transport import no_linger, reset
 
@@ -144,7 +145,7 @@ class AgentConnection(ConnectionHandler):
 
     @fail_closed
     async def handle_hook(self, hook: commands.StartHook) -> None:
-        """Answer the questions that the TLS layer asks; the others are decided in our own layers."""
+        """Answer the questions that the TLS layer and ours ask; the others are decided in our own layers."""
         match hook.name, hook.args():
             case "tls_start_client", [TlsData() as data]:
                 self._contexts.start(data, self._link)
@@ -152,6 +153,9 @@ class AgentConnection(ConnectionHandler):
                 check_name(data, self._link)
             case "tls_failed_client", [TlsData() as data]:
                 self._distrusted(data.conn.error or "")
+                await self._link.ledger.settled()
+            case SettledHook.name, []:
+                await self._link.ledger.settled()
             case _:
                 pass
 

@@ -3,11 +3,14 @@
 Always: `append` returns only once the event is recorded. A recorder that fails, or a flood past
 `MAX_ATTEMPTS_PER_SECOND`, marks the run as failed (`on_fatal`, once) and raises: the caller's flow dies. So
 does what the policy's limits on the record do not allow, and then the run is ended (`on_limit`).
-Denials are durable before their answer. Tables that the agent could grow are bounded, their events are not.
+Denials are on the disk before their answer: whoever answers awaits `settled` first, and other flows go on
+meanwhile. Tables that the agent could grow are bounded, their events are not.
 """
 
+import asyncio
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -95,6 +98,8 @@ class Ledger:
             None if events_per_s is None else Pace(events_per_s, events_per_s * SUSTAINED_S, clock())
         )
         self._tally = _Tally()
+        self._last = -1
+        self._syncer = ThreadPoolExecutor(1, "sync")  # one: who comes meanwhile waits for the next sync
         self.fatal: str | None = None
 
     def append(self, event: Event, *, durable: bool = False) -> None:
@@ -103,7 +108,7 @@ class Ledger:
             raise RecordError(f"nothing is recorded after a failure: {self.fatal}")
         try:
             self._keep_pace()
-            self._recorder.append(event, durable=durable)
+            self._last = self._recorder.append(event, durable=durable)
         except LimitError as error:
             self._mark(str(error), self._on_limit)
             raise
@@ -114,6 +119,25 @@ class Ledger:
     def fail(self, reason: str) -> None:
         """Mark the run as failed. The first reason is the one that counts."""
         self._mark(reason, self._on_fatal)
+
+    async def settled(self) -> None:
+        """Return once all that was recorded up to now is on the disk. Raises RecordError."""
+        await asyncio.wrap_future(self.settle())
+
+    def settle(self) -> Future[None]:
+        """Begin to have all that was recorded up to now on the disk. Who waits together shares one sync."""
+        return self._syncer.submit(self._sync, self._last)
+
+    def close(self) -> None:
+        """Wait for what `settle` began, and begin nothing more."""
+        self._syncer.shutdown()
+
+    def _sync(self, seq: int) -> None:
+        try:
+            self._recorder.sync(seq)
+        except Exception as error:
+            self.fail(f"a denial could not be recorded for good: {error}")
+            raise
 
     def _mark(self, reason: str, tell: Callable[[str], None]) -> None:
         with self._lock:
@@ -140,16 +164,14 @@ class Ledger:
             return self._exchange
 
     def attempt(self, target: Destination, protocol: str, sni: str, verdict: Verdict) -> None:
-        """Record an attempt and then what was decided about it."""
+        """Record an attempt and then what was decided about it. A denial is not answered before `settled`."""
         self._admit()
         self.append(EgressAttempt(host=target.host, port=target.port, protocol=protocol, sni=sni))
         if isinstance(verdict, Allow):
             self.append(EgressDecision(host=target.host, allowed=True, rule=verdict.rule))
             return
         self._count(target.host, target.port, protocol, verdict)
-        self.append(
-            EgressDecision(host=target.host, allowed=False, rule="", reason=verdict.reason), durable=True
-        )
+        self.append(EgressDecision(host=target.host, allowed=False, rule="", reason=verdict.reason))
 
     def query(self, name: str, kind: str, number: int) -> None:
         """Record a DNS question."""
@@ -157,12 +179,12 @@ class Ledger:
         self.append(DnsQuery(name=name, type=kind, raw_type=number))
 
     def answered(self, name: str, verdict: Verdict, answer: str) -> None:
-        """Record what was decided about a DNS question."""
+        """Record what was decided about a DNS question. A denial is not answered before `settled`."""
         if isinstance(verdict, Allow):
             self.append(DnsDecision(name=name, allowed=True, rule=verdict.rule, answer=answer))
             return
         self._count(name, 0, "dns", verdict)
-        self.append(DnsDecision(name=name, allowed=False, reason=verdict.reason), durable=True)
+        self.append(DnsDecision(name=name, allowed=False, reason=verdict.reason))
 
     def injected(self, target: Destination, injection: Injection) -> None:
         """Record that a credential went to `target`."""

@@ -5,6 +5,7 @@ cannot be recorded is not answered. No query is passed on to anyone.
 """
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hark.errors import RecordError
@@ -17,6 +18,17 @@ from mediator.wall import local_now
 
 TCP_FIRST_S: Final = 1.0  # whoever connects to port 53 for a name asks at once; anything else is refused
 TCP_IDLE_S: Final = 10.0  # RFC 7766: a few seconds; a stub resolver asks at once
+MAX_WAITING: Final = 4096  # denials whose answers wait for the disk, 500 bytes each at most
+
+type Address = tuple[str | Any, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply, empty where the query is dropped. One that denies waits until the denial is on the disk."""
+
+    wire: bytes
+    denied: bool
 
 
 class Resolver(asyncio.DatagramProtocol):
@@ -27,18 +39,20 @@ class Resolver(asyncio.DatagramProtocol):
         self._pool = pool
         self._ledger = ledger
         self._transport: asyncio.DatagramTransport | None = None
+        self._waiting: list[tuple[bytes, Address]] = []
+        self._settling: asyncio.Task[None] | None = None
 
-    def answer(self, wire: bytes) -> bytes:
-        """Return the reply to one query, empty where it is dropped. Raises RecordError."""
+    def answer(self, wire: bytes) -> Answer:
+        """Judge and record one query. Raises RecordError."""
         query = dns.parse(wire)
         if isinstance(query, dns.Malformed):
             self._ledger.query(query.shown, "MALFORMED", 0)
             self._ledger.answered(query.shown, Deny(query.why, ""), "")
-            return query.reply
+            return Answer(query.reply, denied=True)
         self._ledger.query(query.name, query.type_name, query.kind)
         judged = dns.judge(query, self._policy, self._pool, local_now())
         self._ledger.answered(query.name, judged.verdict, judged.answer)
-        return judged.reply
+        return Answer(judged.reply, denied=isinstance(judged.verdict, Deny))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the UDP transport."""
@@ -48,11 +62,32 @@ class Resolver(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str | Any, int]) -> None:
         """Answer a UDP query to whoever sent it; the kernel puts the address that was asked back in."""
         try:
-            reply = self.answer(data)
+            answer = self.answer(data)
         except RecordError:
             return  # the run is marked; the agent gets no answer
+        if not answer.denied:
+            self._send(answer.wire, addr)
+        elif len(self._waiting) < MAX_WAITING:  # a client whose answer is dropped asks again
+            self._waiting.append((answer.wire, addr))
+            if self._settling is None:
+                self._settling = asyncio.create_task(self._settle())
+
+    async def _settle(self) -> None:
+        """Send the denials that wait, each after it is on the disk."""
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting, []
+                await self._ledger.settled()
+                for reply, address in batch:
+                    self._send(reply, address)
+        except RecordError:
+            self._waiting.clear()  # the run is marked
+        finally:
+            self._settling = None
+
+    def _send(self, reply: bytes, address: Address) -> None:
         if reply and self._transport is not None:
-            self._transport.sendto(reply, addr)
+            self._transport.sendto(reply, address)
 
     async def serve_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer the queries of one TCP connection until it pauses or ends; False if it never made one."""
@@ -62,11 +97,13 @@ class Resolver(asyncio.DatagramProtocol):
                 async with asyncio.timeout(TCP_IDLE_S if answered else TCP_FIRST_S):
                     size = int.from_bytes(await reader.readexactly(2))
                     wire = await reader.readexactly(size)
-                reply = self.answer(wire)
+                answer = self.answer(wire)
                 answered = True
-                if not reply:
+                if answer.denied:
+                    await self._ledger.settled()
+                if not answer.wire:
                     return True
-                writer.write(len(reply).to_bytes(2) + reply)
+                writer.write(len(answer.wire).to_bytes(2) + answer.wire)
                 await writer.drain()
         except (OSError, TimeoutError, EOFError, RecordError):
             return answered

@@ -110,6 +110,7 @@ class Mediator:
         except Exception as error:  # noqa: BLE001  # a thread's last word: nobody above would hear it
             self._ledger.fail(f"the mediator ended: {type(error).__name__} (a bug in hark)")
         finally:
+            self._ledger.close()
             with self._lock:
                 self._loop = None
 

@@ -37,6 +37,7 @@ from mitmproxy.proxy.layers.http._http1 import (
 )
 
 from mediator.pages import raw_response
+from mediator.settled import SettledHook
 
 MAX_HEAD: Final = 256 << 10  # four times what common servers take; a head is buffered whole
 MAX_INTERIM: Final = 100  # before one answer: progress of a long request, once in some seconds
@@ -196,6 +197,7 @@ class AgentHttp1(_TrailingConnection, Http1Server):
 
     def _refuse(self, status: str, why: str) -> CommandGenerator[None]:
         self._malformed(why)
+        yield SettledHook()  # type: ignore[no-untyped-call]
         yield commands.SendData(self.conn, raw_response(status, f"hark: not sent: {why}.\n".encode()))
         yield commands.CloseConnection(self.conn)
         self.state = self.done

@@ -15,6 +15,7 @@ from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._http2 import Http2Client, Http2Server, parse_h2_response_headers
 
+from mediator.settled import SettledHook
 from mediator.wire import MAX_INTERIM, InterimHeaders
 
 _PROTOCOL_ERROR: Final = 1  # RFC 9113, 7
@@ -40,6 +41,7 @@ class AgentHttp2(Http2Server):
     def protocol_error(self, message: str, error_code: int = _PROTOCOL_ERROR) -> CommandGenerator[None]:
         """End the connection."""
         self._malformed(message.partition(":")[0].lower())
+        yield SettledHook()  # type: ignore[no-untyped-call]
         yield from super().protocol_error(message, error_code)
 
 

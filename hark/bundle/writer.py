@@ -2,8 +2,9 @@
 
 What always holds: `append` returns only when its frame is in the file (on the disk, if `durable`), and
 frames stand in the order of their sequence numbers. Whoever finds nobody writing writes for all that wait
-(group commit), so concurrent appends share one write and one fsync. A write or sync that fails ends the
-writer for good: the file is cut back to its last whole frame, every append from then on raises, and
+(group commit), so concurrent appends share one write; whoever finds nobody syncing syncs for all, and nobody
+who appends waits for that: `sync` in another thread lets an event loop go on. A write or sync that fails ends
+the writer for good: the file is cut back to its last whole frame, every append from then on raises, and
 `on_failure` is told once. A file that is closed without `seal` is a truncated bundle whose events verify.
 
 The file stays within `max_bytes`, seal and footer included: the first event that would leave no room for
@@ -14,9 +15,9 @@ An event that is refused before a byte of it is written (over 64 MiB, not encoda
 raises too, and is counted in `refused`, but the writer stays usable: how the run ended must still be
 recordable.
 
-`append` blocks its caller, also on an event loop: the write is tens of microseconds, the fsync of a denial
-a few milliseconds. Not done here: splitting bodies, choosing the outcome, moving the file
-(`hark.bundle.deliver`).
+`append` blocks its caller, also on an event loop: that is tens of microseconds, and most of it is encoding,
+which a thread could not do beside the loop (the interpreter has one lock). Not done here: splitting bodies,
+choosing the outcome, moving the file (`hark.bundle.deliver`).
 """
 
 import os
@@ -59,8 +60,8 @@ class Writer:
         self._on_failure = on_failure
         self._turn = Condition()
         self._queue: list[bytes] = []
-        self._sync_wanted = False
         self._writing = False
+        self._syncing = False
         self._written = 0
         """Events in the file; `_synced` of them are on the disk too."""
         self._synced = 0
@@ -132,6 +133,11 @@ class Writer:
             self._settle(seq + 1, durable=durable)
         return seq
 
+    def sync(self, seq: int) -> None:
+        """Return once event `seq` is on the disk; from any thread. Raises RecordError if it cannot be."""
+        with self._turn:
+            self._settle(seq + 1, durable=True)
+
     def seal(self, outcome: str, signer: Signer | None = None, *, signed_at: int | None = None) -> Sealed:
         """Write the Seal event and the footer, have all of it on the disk, and take no more events.
 
@@ -155,7 +161,7 @@ class Writer:
         with self._turn:
             if self._failure is None:
                 self._settle(self._assembler.count if self._queue else self._written, durable=False)
-            while self._writing:
+            while self._writing or self._syncing:
                 self._turn.wait()
             self._failure = self._failure or RecordError(f"the bundle {self.path} is closed")
             self._disk.close()
@@ -192,28 +198,28 @@ class Writer:
         return error
 
     def _settle(self, count: int, *, durable: bool) -> None:
-        """Return once `count` events are in the file; called with the lock held."""
-        self._sync_wanted |= durable
+        """Return once `count` events are in the file, on the disk if `durable`; called with the lock held."""
         while self._written < count or (durable and self._synced < count):
             if self._failure is not None:
                 raise RecordError(str(self._failure)) from self._failure
-            if self._writing:
+            if self._written < count:
+                busy, work = self._writing, self._write_batch
+            else:
+                busy, work = self._syncing, self._sync_batch
+            if busy:
                 self._turn.wait()
             else:
-                self._write_batch()
+                work()
 
     def _write_batch(self) -> None:
         """Write for everybody who waits, with the lock released meanwhile."""
         batch, self._queue = self._queue, []
-        sync, self._sync_wanted = self._sync_wanted, False
         count, start = self._assembler.count, self._disk.end
         self._writing = True
         self._turn.release()
         failure: BaseException | None = None
         try:
             self._disk.write(b"".join(batch))
-            if sync:
-                self._disk.sync()
         except BaseException as error:  # noqa: BLE001 - an interrupt here leaves a torn frame like any failure
             failure = error
         finally:
@@ -224,8 +230,24 @@ class Writer:
             self._cut_back(start, batch)
             raise self._failed(failure) from failure
         self._written = count
-        if sync:
-            self._synced = count
+
+    def _sync_batch(self) -> None:
+        """Sync for everybody who waits; meanwhile others append and write."""
+        count = self._written
+        self._syncing = True
+        self._turn.release()
+        failure: BaseException | None = None
+        try:
+            self._disk.sync()
+        except BaseException as error:  # noqa: BLE001 - what is not on the disk may be lost, whatever the reason
+            failure = error
+        finally:
+            self._turn.acquire()
+            self._syncing = False
+            self._turn.notify_all()
+        if failure is not None:
+            raise self._failed(failure) from failure
+        self._synced = count
 
     def _cut_back(self, end: int, batch: list[bytes]) -> None:
         """Leave no torn frame. What cannot be cut off either, a reader recognises as torn."""
@@ -240,6 +262,8 @@ class Writer:
 
     def _failed(self, cause: BaseException) -> RecordError:
         """End the writer for good, and tell whoever wants to know; called with the lock held."""
+        if self._failure is not None:
+            return self._failure
         words = cause.strerror if isinstance(cause, OSError) and cause.strerror else type(cause).__name__
         error = RecordError(f"cannot write the bundle {self.path}: {words}; the run cannot go on unrecorded")
         self._failure = error

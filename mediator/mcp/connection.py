@@ -108,7 +108,8 @@ class Connection:
         try:
             verdict = self._verdict(line)
         except MessageError as error:
-            self._log.message(line, from_agent=True, note=f"refused: {error}", durable=True)
+            self._log.message(line, from_agent=True, note=f"refused: {error}")
+            await self._ledger.settled()
             raise
         if isinstance(verdict, Refused):
             await self._refuse(line, verdict)
@@ -133,12 +134,13 @@ class Connection:
 
     async def _refuse(self, line: bytes, refused: Refused) -> None:
         reason = refused.denied.reason
-        self._log.message(line, from_agent=True, note=f"refused: {reason}", durable=True)
+        self._log.message(line, from_agent=True, note=f"refused: {reason}")
         hint = f"; to allow it: {refused.denied.hint}" if refused.denied.hint else ""
         self._ledger.warn(printable(f"denied to {self._program}: {reason}{hint}"))
         for call in refused.calls:
             self._log.call(call)
             self._log.answered(Answered(call, refused.reply, is_error=True))
+        await self._ledger.settled()
         if refused.reply:
             await self._answer(refused.reply)
 

@@ -48,6 +48,7 @@ class Doors:
             self._ledger.attempt(
                 target, PROTOCOL, "", Deny(f"{many} already of the connections to tool servers", "")
             )
+            await self._ledger.settled()
             reset(streams.writer.transport)
             return
         self._ledger.attempt(target, PROTOCOL, "", Allow(str(program)))

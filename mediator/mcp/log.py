@@ -22,7 +22,7 @@ class Log:
         self._connection = ledger.next_exchange()
         self._seq = 0
 
-    def message(self, data: bytes, *, from_agent: bool, note: str = "", durable: bool = False) -> None:
+    def message(self, data: bytes, *, from_agent: bool, note: str = "") -> None:
         """Record a message. One with a note was not passed on, or is hark's own."""
         event = McpMessage(
             server=self._server,
@@ -32,7 +32,7 @@ class Log:
             data=data,
             note=note,
         )
-        self._ledger.append(event, durable=durable)
+        self._ledger.append(event)
         self._seq += 1
 
     def end(self, why: str) -> None:

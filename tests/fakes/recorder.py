@@ -13,7 +13,8 @@ class ListRecorder:
 
     def __init__(self, *, fail_at: int | None = None, guard: Callable[[bytes], None] | None = None) -> None:
         self.events: list[Event] = []
-        self.durable: list[Event] = []
+        self.on_disk = 0
+        """How many events are."""
         self.fail_at = fail_at
         """The number of the append that fails, from 1; every later one fails too, as on a full disk."""
         self.guard = guard
@@ -31,9 +32,21 @@ class ListRecorder:
                 self.guard(payload)
             self.events.append(event)
             if durable:
-                self.durable.append(event)
+                self.on_disk = len(self.events)
             self._changed.notify_all()
             return len(self.events) - 1
+
+    def sync(self, seq: int) -> None:
+        """As the protocol says."""
+        with self._changed:
+            self.on_disk = max(self.on_disk, seq + 1)
+            self._changed.notify_all()
+
+    @property
+    def durable(self) -> list[Event]:
+        """The events that are on the disk."""
+        with self._changed:
+            return self.events[: self.on_disk]
 
     def of[T](self, kind: type[T]) -> list[T]:
         """Return the events of one kind, in order."""
@@ -51,6 +64,12 @@ class ListRecorder:
                 left = deadline - time.monotonic()
                 if left <= 0 or not self._changed.wait(left):
                     raise AssertionError(f"{len(found)} of {count} {kind.__name__} in {self.events}")
+
+    def wait_durable(self, event: Event, seconds: float = 10.0) -> None:
+        """Return once an event that was recorded is on the disk."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: event in self.events[: self.on_disk], seconds):
+                raise AssertionError(f"{event} is not on the disk")
 
     def bytes(self) -> bytes:
         """Return every payload, joined: what a reader of the bundle could find."""

@@ -21,7 +21,7 @@ def refused(rig: Rig, count: int = 1) -> tuple[EgressAttempt, EgressDecision]:
     decision = rig.recorder.wait_for(EgressDecision, count)[-1]
     attempt = rig.recorder.of(EgressAttempt)[-1]
     assert not decision.allowed
-    assert decision in rig.recorder.durable
+    rig.recorder.wait_durable(decision)
     assert rig.recorder.events.index(attempt) < rig.recorder.events.index(decision)
     return attempt, decision
 

@@ -1,5 +1,6 @@
 """The ledger: attempts before decisions, denials on disk, floods ended in words, tables bounded."""
 
+import asyncio
 import threading
 
 import pytest
@@ -34,7 +35,7 @@ def made(recorder: ListRecorder | None = None) -> tuple[Ledger, ListRecorder, li
     return Ledger(recorder, fatal.append, clock), recorder, fatal, clock
 
 
-def test_an_attempt_is_recorded_before_its_decision_and_a_denial_is_durable() -> None:
+def test_an_attempt_is_recorded_before_its_decision_and_a_denial_is_on_the_disk_once_settled() -> None:
     book, recorder, _, _ = made()
     book.attempt(API, "tls", "api.example.test", DENY)
     book.attempt(API, "tls", "", Allow("allow_hosts: api.example.test"))
@@ -45,16 +46,33 @@ def test_an_attempt_is_recorded_before_its_decision_and_a_denial_is_durable() ->
         EgressAttempt(host=API.host, port=443, protocol="tls"),
         EgressDecision(host=API.host, allowed=True, rule="allow_hosts: api.example.test"),
     ]
-    assert recorder.durable == [denied]
+    assert recorder.durable == []
+    asyncio.run(book.settled())
+    assert denied in recorder.durable
+    book.close()
 
 
-def test_a_dns_denial_is_durable_and_counted() -> None:
+def test_a_sync_that_fails_ends_the_run_and_whoever_waits_for_it() -> None:
+    class Broken(ListRecorder):
+        def sync(self, seq: int) -> None:
+            raise RecordError("Input/output error")
+
+    book, _, fatal, _ = made(Broken())
+    book.attempt(API, "tls", "", DENY)
+    with pytest.raises(RecordError, match="Input/output"):
+        asyncio.run(book.settled())
+    assert fatal == ["a denial could not be recorded for good: Input/output error"]
+    with pytest.raises(RecordError, match="nothing is recorded"):
+        book.attempt(API, "tls", "", DENY)
+    book.close()
+
+
+def test_a_dns_denial_is_recorded_and_counted() -> None:
     book, recorder, _, _ = made()
     book.query("evil.test", "A", 1)
     book.answered("evil.test", Deny("no", "evil.test"), "")
     book.answered("api.test", Allow("rule"), "198.18.0.1")
     assert [type(event) for event in recorder.events] == [DnsQuery, DnsDecision, DnsDecision]
-    assert recorder.durable == [recorder.events[1]]
     assert book.summary().denied == (Denied("evil.test", 0, "dns", 1, "evil.test", "no"),)
 
 

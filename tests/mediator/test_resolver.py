@@ -1,8 +1,10 @@
 """The resolver on sockets: each query is a pair of events before its answer; a failing record is silence."""
 
 import socket
+import threading
 
 import pytest
+from dnslib import DNSRecord
 
 from hark.bundle.events import DnsDecision, DnsQuery
 from tests.fakes.recorder import ListRecorder
@@ -27,7 +29,47 @@ def test_a_denied_name_does_not_exist_and_its_denial_is_on_the_disk_before_the_a
         assert decision == DnsDecision(
             name="c2VjcmV0.evil.test", reason="host c2VjcmV0.evil.test is not in allow_hosts".lower()
         )
-        assert rig.recorder.durable == [decision]
+        assert decision in rig.recorder.durable
+
+
+def test_while_a_denial_waits_for_the_disk_other_names_are_answered() -> None:
+    class Slow(ListRecorder):
+        go = threading.Event()
+
+        def sync(self, seq: int) -> None:
+            assert self.go.wait(20)
+            super().sync(seq)
+
+    recorder = Slow()
+    with running(API, recorder=recorder) as rig:
+        try:
+            with pytest.raises(TimeoutError):
+                rig.ask_raw(bytes(DNSRecord.question("evil.test").pack()), 0.3)
+            assert names(rig.ask(API)) == ["A 198.18.0.1"]
+            assert not any(isinstance(event, DnsDecision) for event in recorder.durable)
+        finally:
+            recorder.go.set()
+        assert rig.ask("evil.test").header.rcode == 3
+    assert rig.fatal == []
+
+
+def test_denials_that_come_together_share_a_sync() -> None:
+    class Counting(ListRecorder):
+        syncs = 0
+
+        def sync(self, seq: int) -> None:
+            if seq >= self.on_disk:
+                self.syncs += 1
+                threading.Event().wait(0.05)
+            super().sync(seq)
+
+    recorder = Counting()
+    with running(API, recorder=recorder) as rig, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for number in range(200):
+            sock.sendto(bytes(DNSRecord.question(f"x{number}.evil.test").pack()), rig.udp)
+        recorder.wait_for(DnsDecision, 200)
+    assert 0 < recorder.syncs < 50
+    assert rig.fatal == []
 
 
 def test_a_malformed_query_is_recorded_and_answered_with_an_error() -> None:

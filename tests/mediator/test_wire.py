@@ -20,6 +20,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
+from mediator.settled import SettledHook
 from mediator.wire import MAX_HEAD, AgentHttp1, InterimHeaders, UpstreamHttp1, http1_only
 
 
@@ -41,7 +42,12 @@ class Agent:
 
     def feed(self, data: bytes) -> None:
         """Give bytes."""
-        self.commands += self.layer.handle_event(events.DataReceived(self.layer.conn, data))
+        for command in self.layer.handle_event(events.DataReceived(self.layer.conn, data)):
+            self.commands.append(command)
+        if self.commands and isinstance(self.commands[-1], SettledHook):
+            assert self.malformed
+            assert self.written == b""  # not before the denial is on the disk
+            self.commands += self.layer.handle_event(events.HookCompleted(self.commands[-1]))
 
     @property
     def events(self) -> list[Any]:

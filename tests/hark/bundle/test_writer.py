@@ -418,3 +418,52 @@ def test_a_largest_size_without_room_for_the_end_is_refused_and_leaves_no_file(t
     with pytest.raises(RecordError, match=r"record\.max_bytes is 5000"):
         Writer.create(str(tmp_path / "b"), HEADER, max_bytes=5000)
     assert not (tmp_path / "b").exists()
+
+
+def test_who_appends_does_not_wait_while_others_sync(tmp_path, monkeypatch):
+    entered, go, synced = threading.Event(), threading.Event(), []
+
+    def slow(fd):
+        entered.set()
+        assert go.wait(20)
+        synced.append(fd)
+
+    with Writer.create(str(tmp_path / "b"), HEADER) as writer:
+        seq = writer.append(EVENTS[0])
+        monkeypatch.setattr(os, "fsync", slow)
+        thread = threading.Thread(target=writer.sync, args=(seq,))
+        thread.start()
+        assert entered.wait(10)
+        for event in EVENTS[1:]:
+            writer.append(event)
+        assert len(recorded(tmp_path / "b")) == len(EVENTS)
+        assert synced == []
+        go.set()
+        thread.join()
+        assert writer._synced == 1
+        count = len(synced)
+        writer.sync(seq)
+        assert len(synced) == count  # it is there
+
+
+def test_those_who_sync_while_another_does_share_the_next(tmp_path, monkeypatch):
+    entered, go, calls = threading.Event(), threading.Event(), []
+
+    def slow(fd):
+        calls.append(fd)
+        entered.set()
+        assert go.wait(20)
+
+    with Writer.create(str(tmp_path / "b"), HEADER) as writer:
+        writer.append(EVENTS[0], durable=True)
+        monkeypatch.setattr(os, "fsync", slow)
+        threads = []
+        for event in EVENTS[1:]:
+            seq = writer.append(event)
+            threads.append(threading.Thread(target=writer.sync, args=(seq,)))
+            threads[-1].start()
+            assert entered.wait(10)
+        go.set()
+        for thread in threads:
+            thread.join()
+        assert len(calls) == 2
