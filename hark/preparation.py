@@ -119,6 +119,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         terminal=terminal,
         executables=executables,
         nested=policy.nested_sandboxes,
+        published=tuple(one.port for one in policy.publish),
         wait_for_all=options.wait_children,
     )
     if plan.nested:

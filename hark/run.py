@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from launcher.plan import Plan
     from mediator.credentials import Broker
     from mediator.ledger import Summary
+    from mediator.publish import Opened
     from mediator.serve import Mediator
 
 EXIT_RECORDER: Final = RecordError.exit_code
@@ -196,6 +197,7 @@ class _Run:
         from mediator.config import MediatorConfig
         from mediator.serve import Mediator
 
+        published = self._publish()
         roots = trust.host_roots(self.environ)
         ca = RunCA.create(datetime.now(UTC))
         config = MediatorConfig(
@@ -209,7 +211,9 @@ class _Run:
         )
         for event in record.opening(self.place.run_id, self.prepared):
             writer.append(event)
-        mediator = Mediator(config, self.boundary.sockets, writer, ca, self.fail, on_limit=self.reach)
+        mediator = Mediator(
+            config, self.boundary.sockets, writer, ca, self.fail, on_limit=self.reach, published=published
+        )
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         mediator.start()
         try:
@@ -218,6 +222,18 @@ class _Run:
             mediator.stop()
             raise
         return mediator
+
+    def _publish(self) -> Opened | None:
+        """Listen where the policy publishes a port of the agent, and say so."""
+        ports = self.prepared.policy.publish
+        if not ports:
+            return None
+        from mediator.publish import listen, sentences
+
+        opened = listen(ports, self.boundary.doorway.connect)
+        for sentence in sentences(ports):
+            self.say(sentence)
+        return opened
 
     def _finish(self, writer: Writer, broker: Broker, ended: Ended) -> int:
         """Say how the run ended, on the record and to the caller."""

@@ -24,7 +24,7 @@ from mediator.link import Link
 from mediator.mcp.sessions import Sessions
 from mediator.sniff import Http, Tls
 from mediator.transport import Streams, reset
-from mediator.tunnel import Tunnel
+from mediator.tunnel import Caller, Dial, Tunnel
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler
@@ -92,11 +92,21 @@ class Engine:
 
     async def carry_raw(self, target: Destination, streams: Streams) -> None:
         """Carry one connection whose rule allows raw TCP, until it ends."""
-        tunnel = Tunnel(target, streams, self._ledger, self._broker)
 
         async def dial() -> Streams:
             return await self.dialler().dial(target, tls=False, h2=False, raw=True)
 
+        await self._tunnel(Tunnel(target, streams, self._ledger, self._broker), dial)
+
+    async def carry_between(self, caller: Caller, inside: Streams, outside: Streams) -> None:
+        """Carry one connection that the operator's side made to a published port, until it ends."""
+
+        async def ready() -> Streams:
+            return outside
+
+        await self._tunnel(Tunnel(caller, inside, self._ledger, self._broker), ready)
+
+    async def _tunnel(self, tunnel: Tunnel, dial: Dial) -> None:
         self._open.add(tunnel)
         try:
             await tunnel.run(dial)

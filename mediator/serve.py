@@ -27,6 +27,7 @@ from mediator.gate import Gate
 from mediator.ledger import Ledger, Summary
 from mediator.mcp.doors import Doors
 from mediator.origin import Origin, original_destination
+from mediator.publish import Opened, Ports
 from mediator.resolver import Resolver
 from mediator.upstream import read_redirects
 from mediator.watcher import Watcher
@@ -53,6 +54,7 @@ class Mediator:
         *,
         origin: Origin = original_destination,
         on_limit: Callable[[str], None] | None = None,
+        published: Opened | None = None,
     ) -> None:
         self.broker = Broker(config.secrets)
         read_redirects(config.upstreams)
@@ -67,6 +69,7 @@ class Mediator:
             on_limit=on_limit,
         )
         self._engine = Engine(config, self.broker, self._ledger, ca)
+        self._ports = None if published is None else Ports(published, self._engine, self._ledger)
         self._doors = Doors(config.mcp, self._ledger, self.broker)
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
         self._lock = threading.Lock()
@@ -155,12 +158,16 @@ class Mediator:
             await asyncio.start_server(gate.accept, sock=tcp, limit=READ_LIMIT, backlog=BACKLOG)
             for tcp in (self._sockets.tcp4, self._sockets.tcp6)
         ]
+        if self._ports is not None:
+            await self._ports.serve()
         await stopping.wait()
         await self._drained()
         for server in servers:
             server.close()
         await self._doors.stop()
         await _quiet(tasks, self._engine)
+        if self._ports is not None:
+            await self._ports.stop()
         watcher.read()
         loop.remove_reader(self._sockets.packets)
         watcher.close()

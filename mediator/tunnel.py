@@ -17,6 +17,7 @@ from typing import Final
 
 from hark.bundle.events import REFUSED, TunnelData
 from hark.errors import UpstreamError
+from hark.policy.model import Address
 from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.echo import EchoScan
@@ -68,6 +69,17 @@ class _Incoming:
         return self._echo.finish()
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whom a published connection is with, as the record names it: no host has a blank in its name."""
+
+    port: int
+    peer: Address
+
+    def __str__(self) -> str:
+        return f"published port {self.port} to {self.peer}"
+
+
 @dataclass(slots=True)
 class _Way:
     """One direction."""
@@ -89,7 +101,7 @@ class _Way:
 class Tunnel:
     """One connection. `run` carries it; `end` may be called meanwhile, from the same event loop."""
 
-    def __init__(self, target: Destination, agent: Streams, ledger: Ledger, broker: Broker) -> None:
+    def __init__(self, target: Destination | Caller, agent: Streams, ledger: Ledger, broker: Broker) -> None:
         self.target = target
         self._agent = agent
         self._server: Streams | None = None

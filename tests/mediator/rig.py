@@ -17,6 +17,7 @@ from mediator.config import MediatorConfig
 from mediator.mcp.program import Program
 from mediator.origin import Accepted
 from mediator.proxy import Proxies
+from mediator.publish import Opened
 from mediator.serve import Mediator
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import Upstream, serving
@@ -130,6 +131,7 @@ def running(
     rules: tuple[Rule, ...] = (),
     proxies: Proxies | None = None,
     mcp: tuple[Program, ...] = (),
+    published: Opened | None = None,
 ) -> Iterator[Rig]:
     """Run a mediator that allows `allow` and what `rules` say, or under `policy`."""
     recorder = recorder or ListRecorder()
@@ -150,7 +152,7 @@ def running(
         origins = Origins()
         fatal: list[str] = []
         ca = RunCA.create(datetime.now(UTC))
-        mediator = Mediator(config, sockets, recorder, ca, fatal.append, origin=origins)
+        mediator = Mediator(config, sockets, recorder, ca, fatal.append, origin=origins, published=published)
         rig = Rig(
             mediator=mediator,
             recorder=recorder,
