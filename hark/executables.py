@@ -17,9 +17,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from hark.caller import expanded
 from hark.command import CommandError, find_command
 from hark.errors import PolicyError
-from hark.secrets import expanded
 from launcher.plan import Grant
 from launcher.view import contains
 

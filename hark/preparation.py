@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark import environment, git, nesting, project
+from hark import environment, git, mounted, nesting, project
+from hark.caller import Caller, expanded
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
@@ -17,8 +18,8 @@ from hark.installation import shield
 from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret, covers
 from hark.policy.parse import MAX_POLICY, parse_policy
-from hark.secrets import expanded, resolve
-from hark.toolservers import STUBS, Caller, ToolServers, make_ready, refuse_taken
+from hark.secrets import resolve
+from hark.toolservers import STUBS, ToolServers, make_ready, refuse_taken
 from launcher import ssh, system
 from launcher.plan import Access, Grant, Plan
 
@@ -76,10 +77,12 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     command = find_command(options.argv[0], workdir, path, home, environ)
     needs = (*command.needs, *_active(environ, home, workdir))
     grants = _grants(options, policy, needs, workdir, home)
-    secrets = resolve(policy.secrets, environ, home, placeholder_for)
+    caller = Caller(environ, home, tuple(_writable(grants)))
+    secrets = resolve(policy.secrets, caller, placeholder_for)
     for secret in secrets:
         check_value(secret.name, secret.value)
-    servers = make_ready(policy, Caller(environ, home, tuple(_writable(grants))), secrets)
+    files = mounted.shown(policy.secrets, secrets, caller)
+    servers = make_ready(policy, caller, secrets)
     _refuse_leaks((*secrets, *servers.secrets), options.argv)
     grants = _with_stubs(grants, servers.needs)
     env = environment.build(
@@ -104,8 +107,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         workdir=workdir,
         env=trust.variables(CA_BUNDLE, java) | env | {secret.name: secret.placeholder for secret in secrets},
         grants=grants,
-        files={**ssh.client_files(), **servers.files},
-        masked=(*surveyed.masked, *_secret_files(policy, home)),
+        files={**ssh.client_files(), **servers.files, **files},
+        masked=(*surveyed.masked, *(_secret_files(policy, caller) - files.keys())),
         protected=(
             *surveyed.protected,
             *_own_inputs(options),
@@ -230,10 +233,10 @@ def _refuse_leaks(secrets: tuple[Secret, ...], argv: tuple[str, ...]) -> None:
             )
 
 
-def _secret_files(policy: Policy, home: str) -> list[str]:
+def _secret_files(policy: Policy, caller: Caller) -> set[str]:
     """List the files that secrets are read from: they may lie inside what the agent can see."""
     files = [spec.file for spec in policy.secrets if spec.file is not None]
-    return [os.path.realpath(expanded(file, home)) for file in files]
+    return {os.path.realpath(caller.expanded(file)) for file in files}
 
 
 def _own_inputs(options: Options) -> list[str]:

@@ -1,8 +1,7 @@
 """`[mcp.NAME]` made ready: the programs that run outside the boundary, and the stubs that the agent starts.
 
-Always: nothing that decides what such a program does lies where the agent can write: not the program, its
-interpreters, a script among its arguments, its directory, or an entry of its PATH. It would be a way out of
-the boundary: the program is started while the agent runs. Starts nothing and writes nothing.
+Always: nothing that decides what such a program does lies where the agent can write (`hark.caller`). Starts
+nothing and writes nothing.
 """
 
 import os
@@ -12,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark.command import CommandError, find_command
+from hark.caller import Caller
+from hark.command import find_command
 from hark.environment import DEFAULT_PATH
 from hark.errors import PolicyError
 from hark.policy.model import McpServer, Policy, Secret
-from hark.secrets import expanded
 from launcher.plan import GATEWAY_V4
 
 if TYPE_CHECKING:
@@ -25,28 +24,6 @@ if TYPE_CHECKING:
 STUBS: Final = "/run/hark/mcp/bin"
 """Last on the agent's PATH: a command for each server."""
 STUB: Final = "/run/hark/mcp/stub.py"
-_KEPT: Final = (
-    *("LANG", "LANGUAGE", "TZ", "TERM", "SHELL", "USER", "LOGNAME", "HOME", "TMPDIR", "XDG_CONFIG_HOME"),
-    *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR"),
-    "NODE_EXTRA_CA_CERTS",
-)
-"""Variables of the caller that a server gets: where it is, and what it trusts. None is a credential."""
-_KEPT_PREFIXES: Final = ("LC_",)
-_SCRIPTS: Final = (
-    ".py",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".mts",
-    ".sh",
-    ".rb",
-    ".pl",
-    ".php",
-    ".jar",
-    ".pyz",
-    ".wasm",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,40 +39,6 @@ class ToolServers:
     """What the agent must see to run them: this interpreter."""
     notes: tuple[str, ...] = ()
     """For the record: what runs outside the boundary."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Where the programs are looked for, and what of it the agent may write."""
-
-    environ: Mapping[str, str]
-    home: str
-    writable: tuple[str, ...]
-
-    @property
-    def path(self) -> str:
-        """Return the caller's PATH without what the agent could put programs into."""
-        entries = self.environ.get("PATH", DEFAULT_PATH).split(":")
-        kept = [entry for entry in entries if os.path.isabs(entry) and not self.writes(entry)]
-        return ":".join(kept) or DEFAULT_PATH
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """Return what a server gets of the caller's environment."""
-        kept = {
-            name: value
-            for name, value in self.environ.items()
-            if name in _KEPT or name.startswith(_KEPT_PREFIXES)
-        }
-        return kept | {"HOME": self.home, "PATH": self.path}
-
-    def writes(self, path: str) -> bool:
-        """Tell whether the agent may write `path`, by the name given or by where it leads."""
-        return any(_inside(one, root) for one in (path, os.path.realpath(path)) for root in self.writable)
-
-    def writes_in(self, path: str) -> bool:
-        """Tell whether the agent may write `path` or anything below it."""
-        return self.writes(path) or any(_inside(root, os.path.realpath(path)) for root in self.writable)
 
 
 def make_ready(policy: Policy, caller: Caller, held: Iterable[Secret]) -> ToolServers:
@@ -153,40 +96,12 @@ def _secret(server: McpServer, name: str, value: str) -> Secret:
 def _program(server: McpServer, caller: Caller, own: Mapping[str, str], port: int) -> "Program":
     from mediator.mcp.program import Program
 
-    word = expanded(server.command[0], caller.home)
-    if "/" in word and not os.path.isabs(word):
-        raise PolicyError(f"mcp.{server.name}: {word} is neither a whole path nor a name on PATH; write one")
-    try:
-        command = find_command(word, "/", caller.path, caller.home, caller.environ)
-    except CommandError as error:
-        raise PolicyError(f"mcp.{server.name}: {error}") from None
-    workdir = expanded(server.workdir, caller.home) if server.workdir else caller.home
+    workdir = caller.expanded(server.workdir) if server.workdir else caller.home
     if not os.path.isdir(workdir):
         raise PolicyError(f"mcp.{server.name}: its workdir {workdir} is no directory; create it")
-    arguments = tuple(expanded(argument, caller.home) for argument in server.command[1:])
-    open_to_agent = [place for place in command.needs if caller.writes_in(place)]
-    open_to_agent += [place for place in (*_scripts(arguments, workdir), workdir) if caller.writes(place)]
-    if open_to_agent:
-        raise PolicyError(
-            f"mcp.{server.name} would run outside the boundary with {open_to_agent[0]}, where the agent may "
-            "write; keep the server elsewhere"
-        )
+    command = caller.trusted(server.command, workdir, f"mcp.{server.name}")
     env = caller.variables | dict(server.env) | dict(own)
-    return Program(server.name, (command.executable, *arguments), env, workdir, server.tools, port)
-
-
-def _scripts(arguments: Iterable[str], workdir: str) -> list[str]:
-    """List the arguments that are programs themselves, as an interpreter's script."""
-    paths = [os.path.join(workdir, argument) for argument in arguments if not argument.startswith("-")]
-    return [
-        path
-        for path in paths
-        if os.path.isfile(path) and (path.endswith(_SCRIPTS) or os.access(path, os.X_OK))
-    ]
-
-
-def _inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(f"{root.rstrip('/')}/")
+    return Program(server.name, command, env, workdir, server.tools, port)
 
 
 def _files(programs: Iterable["Program"], interpreter: str) -> dict[str, bytes]:

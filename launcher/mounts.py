@@ -230,9 +230,16 @@ def _parents_to_pin(path: str, view: View) -> Iterable[str]:
 
 
 def show_files(files: Mapping[str, bytes]) -> None:
-    """Show each of `files` read-only at its path, over what the view has there."""
+    """Show each of `files` read-only at its path, over what the view has there.
+
+    Where two paths lead to one place in the view, what is shown is the first's.
+    """
+    taken: set[str] = set()
     for number, (path, content) in enumerate(sorted(files.items())):
         place = os.path.realpath(path)
+        if place in taken:
+            continue  # nor could the scaffold be taken down with a mount on a file of its own
+        taken.add(place)
         try:
             if os.path.exists(place):
                 source = f"{_SCAFFOLD}/{number}"

@@ -1,11 +1,13 @@
 """Secrets are read from where the policy says, and no message holds a value."""
 
+import json
 import os
 
 import pytest
 
+from hark.caller import Caller
 from hark.errors import PolicyError
-from hark.policy.model import HostRule, SecretSpec
+from hark.policy.model import HostRule, Mount, SecretSpec, Surface
 from hark.secrets import MAX_SECRET, resolve
 
 HOSTS = (HostRule("api.example"),)
@@ -17,7 +19,7 @@ def env(name: str, variable: str) -> SecretSpec:
 
 
 def read(*specs: SecretSpec, environ: dict[str, str] | None = None, home: str = "/nonexistent"):
-    return resolve(specs, environ or {}, home, lambda value: "p" * len(value))
+    return resolve(specs, Caller(environ or {}, home), lambda value: "p" * len(value))
 
 
 def test_a_secret_comes_from_the_environment_with_its_placeholder():
@@ -81,3 +83,68 @@ def test_a_fifo_in_the_place_of_a_secret_does_not_hang(tmp_path):
     os.mkfifo(tmp_path / "token")
     with pytest.raises(PolicyError, match="is empty"):
         read(SecretSpec("KEY", None, str(tmp_path / "token"), HOSTS))
+
+
+def command(*words: str) -> SecretSpec:
+    return SecretSpec("KEY", None, None, HOSTS, command=words)
+
+
+def test_a_secret_is_what_a_program_of_the_callers_prints():
+    (secret,) = read(command("printf", f"{VALUE}\\n"))
+    assert secret.value == VALUE
+
+
+def test_the_program_has_the_callers_environment_and_none_of_its_input(monkeypatch):
+    (secret,) = read(command("sh", "-c", 'cat; printf %s "$TOKEN"'), environ={"TOKEN": VALUE})
+    assert secret.value == VALUE
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("sh", "-c", f"echo {VALUE}; echo {VALUE} >&2; exit 3"), "failed with exit code 3; run it yourself"),
+        (("sh", "-c", f"# {VALUE}"), "prints nothing"),
+        (("sh", "-c", "yes"), f"prints more than {MAX_SECRET} bytes"),
+        (("sh", "-c", "echo a; echo b"), "on one line"),
+        (("no-such-program",), "no-such-program"),
+        (("sh", "-c", "sleep 60"), "did not end within 0 s"),
+        (("sh", "-c", "sleep 60 & sleep 60"), "did not end within 0 s"),
+    ],
+)
+def test_a_program_that_prints_no_secret_is_named_without_what_it_printed(
+    words, sentence, monkeypatch, capfd
+):
+    if "0 s" in sentence:
+        monkeypatch.setattr("hark.secrets.COMMAND_S", 0.2)
+    with pytest.raises(PolicyError) as caught:
+        read(command(*words))
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith("secrets.KEY")
+    assert VALUE not in str(caught.value).replace(" ".join(words), "").replace(words[-1], "")
+    assert VALUE not in "".join(capfd.readouterr())
+
+
+def test_a_program_where_the_agent_may_write_is_not_run(tmp_path):
+    script = tmp_path / "get.sh"
+    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\necho {VALUE}\n")
+    script.chmod(0o755)
+    spec = command(str(script))
+    with pytest.raises(PolicyError, match=r"secrets\.KEY\.command would run outside the boundary"):
+        resolve([spec], Caller({}, "/nonexistent", (str(tmp_path),)), str.upper)
+    assert not (tmp_path / "ran").exists()
+    (control,) = resolve([spec], Caller({}, "/nonexistent"), str.upper)
+    assert control.value == VALUE
+
+
+def test_a_secret_keeps_where_it_may_stand_and_for_whom_it_signs():
+    spec = SecretSpec("KEY", "REAL", None, HOSTS, surfaces=(Surface.QUERY,), sigv4="ID")
+    (secret,) = read(spec, environ={"REAL": VALUE})
+    assert (secret.surfaces, secret.sigv4) == ((Surface.QUERY,), "ID")
+
+
+def test_the_value_may_be_a_member_of_the_file_that_is_mounted(tmp_path):
+    path = tmp_path / "tool.json"
+    path.write_text(json.dumps({"tokens": [{"access": VALUE}]}))
+    spec = SecretSpec("KEY", None, str(path), HOSTS, mount=Mount(str(path), "tokens.0.access"))
+    (secret,) = read(spec)
+    assert secret.value == VALUE

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from hark.caller import Caller
 from hark.errors import PolicyError
 from hark.policy.model import McpServer, Policy, Secret
-from hark.toolservers import STUB, STUBS, Caller, ToolServers, make_ready, refuse_taken
+from hark.toolservers import STUB, STUBS, ToolServers, make_ready, refuse_taken
 
 VALUE = "sk-real-5e884898da28047151d0"
 

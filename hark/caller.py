@@ -1,0 +1,114 @@
+"""Whose environment a run begins in, and which of its programs may be run outside the boundary.
+
+Always: nothing that decides what such a program does lies where the agent can write: not the program, its
+interpreters, a script among its arguments, its directory, or an entry of its PATH. It would be a way out of
+the boundary, for an earlier run's agent if not for this one's.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hark.command import CommandError, find_command
+from hark.environment import DEFAULT_PATH
+from hark.errors import PolicyError
+
+_KEPT: Final = (
+    *("LANG", "LANGUAGE", "TZ", "TERM", "SHELL", "USER", "LOGNAME", "HOME", "TMPDIR", "XDG_CONFIG_HOME"),
+    *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    "NODE_EXTRA_CA_CERTS",
+)
+"""Variables of the caller that a server gets: where it is, and what it trusts. None is a credential."""
+_KEPT_PREFIXES: Final = ("LC_",)
+_SCRIPTS: Final = (
+    ".py",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".mts",
+    ".sh",
+    ".rb",
+    ".pl",
+    ".php",
+    ".jar",
+    ".pyz",
+    ".wasm",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Where programs are looked for, and what of it the agent may write."""
+
+    environ: Mapping[str, str]
+    home: str
+    writable: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Return the caller's PATH without what the agent could put programs into."""
+        entries = self.environ.get("PATH", DEFAULT_PATH).split(":")
+        kept = [entry for entry in entries if os.path.isabs(entry) and not self.writes(entry)]
+        return ":".join(kept) or DEFAULT_PATH
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return what a server gets of the caller's environment."""
+        kept = {
+            name: value
+            for name, value in self.environ.items()
+            if name in _KEPT or name.startswith(_KEPT_PREFIXES)
+        }
+        return kept | {"HOME": self.home, "PATH": self.path}
+
+    def expanded(self, path: str) -> str:
+        """Put the home directory in the place of a leading `~`."""
+        return expanded(path, self.home)
+
+    def writes(self, path: str) -> bool:
+        """Tell whether the agent may write `path`, by the name given or by where it leads."""
+        return any(_inside(one, root) for one in (path, os.path.realpath(path)) for root in self.writable)
+
+    def writes_in(self, path: str) -> bool:
+        """Tell whether the agent may write `path` or anything below it."""
+        return self.writes(path) or any(_inside(root, os.path.realpath(path)) for root in self.writable)
+
+    def trusted(self, words: tuple[str, ...], workdir: str, who: str) -> tuple[str, ...]:
+        """Return a command line that may run outside the boundary, in `workdir`. Raises PolicyError."""
+        word = self.expanded(words[0])
+        if "/" in word and not os.path.isabs(word):
+            raise PolicyError(f"{who}: {word} is neither a whole path nor a name on PATH; write one")
+        try:
+            command = find_command(word, "/", self.path, self.home, self.environ)
+        except CommandError as error:
+            raise PolicyError(f"{who}: {error}") from None
+        arguments = tuple(self.expanded(argument) for argument in words[1:])
+        exposed = [place for place in command.needs if self.writes_in(place)]
+        exposed += [place for place in (*_scripts(arguments, workdir), workdir) if self.writes(place)]
+        if exposed:
+            raise PolicyError(
+                f"{who} would run outside the boundary with {exposed[0]}, where the agent may write; "
+                f"keep it elsewhere"
+            )
+        return (command.executable, *arguments)
+
+
+def expanded(path: str, home: str) -> str:
+    """Put the caller's home directory in the place of a leading `~`, as a policy may write it."""
+    return home if path == "~" else os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
+def _scripts(arguments: Iterable[str], workdir: str) -> list[str]:
+    """List the arguments that are programs themselves, as an interpreter's script."""
+    paths = [os.path.join(workdir, argument) for argument in arguments if not argument.startswith("-")]
+    return [
+        path
+        for path in paths
+        if os.path.isfile(path) and (path.endswith(_SCRIPTS) or os.access(path, os.X_OK))
+    ]
+
+
+def _inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(f"{root.rstrip('/')}/")

@@ -1,0 +1,64 @@
+"""Credentials from programs and in files, end to end: the agent sees placeholders, the server the values."""
+
+import os
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.rig import Desk, ok
+from tests.fakes.upstream import serving
+
+SECRET = "sk-live-3f9a1c77e0b24d58"
+HOST = "api.example.test"
+
+
+def home_of(at: Desk) -> Path:
+    """A home of the user's own, with a netrc in it."""
+    home = at.project.parent / "home"
+    home.mkdir()
+    netrc = home / ".netrc"
+    netrc.write_text(
+        f"machine {HOST} login me password {SECRET}\nmachine b.example login me password other\n"
+    )
+    netrc.chmod(0o600)
+    if os.geteuid() == 0:
+        for path in (home, netrc):
+            os.chown(path, at.user.uid, at.user.gid)
+    at.env["HOME"] = str(home)
+    return home
+
+
+def policy(home: Path) -> str:
+    return f'[secrets.PASSWORD]\ncommand = ["sh", "-c", "echo {SECRET[:8]}$TAIL"]\nmount = "{home}/.netrc"\n'
+
+
+def test_a_file_is_seen_with_the_placeholder_and_a_real_client_logs_in_with_it(at: Desk):
+    home = home_of(at)
+    at.env["TAIL"] = SECRET[8:]
+    with serving(HOST) as upstream:
+        options = at.toward(upstream, HOST, policy=policy(home))
+        script = f"cat ~/.netrc; curl -sS --netrc https://{HOST}/ >/dev/null"
+        ended = ok(at.run(*options, "--", "sh", "-c", script))
+    assert SECRET not in ended.stdout + ended.stderr
+    assert "login me password sk-live-hark" in ended.stdout
+    assert "machine b.example login me password other" in ended.stdout
+    assert SECRET.encode() not in at.bundle.read_bytes()
+    (seen,) = upstream.seen
+    sent = seen.header("authorization") or ""
+    assert b64decode(sent.removeprefix("Basic ")).decode() == f"me:{SECRET}"
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_original_is_not_seen_where_its_directory_is_granted_either(at: Desk, moved: bool):
+    home = home_of(at)
+    at.env["TAIL"] = SECRET[8:]
+    (home / "link").symlink_to(home / ".netrc")
+    if moved:
+        (home / ".netrc").rename(at.project / "netrc")
+        (home / ".netrc").symlink_to(at.project / "netrc")
+    at.write("policy.toml", f'allow_hosts = ["{HOST}"]\n{policy(home)}')
+    script = "cat ~/.netrc ~/link; mv ~/.netrc ~/x; rm -f ~/.netrc; cat ~/.netrc; grep -r . ~ . 2>/dev/null"
+    ended = at.run("-policy", "policy.toml", "-read", str(home), "--", "sh", "-c", script)
+    assert "sk-live-hark" in ended.stdout
+    assert SECRET not in ended.stdout + ended.stderr

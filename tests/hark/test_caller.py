@@ -1,0 +1,61 @@
+"""What runs outside the boundary is nothing that an agent could have written."""
+
+from pathlib import Path
+
+import pytest
+
+from hark.caller import Caller, expanded
+from hark.errors import PolicyError
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    path = tmp_path / "project"
+    path.mkdir()
+    return path
+
+
+def program(path: Path) -> Path:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_entries_of_path_that_the_agent_can_write_or_that_are_relative_are_not_searched(project, tmp_path):
+    (tmp_path / "link").symlink_to(project)
+    entries = ("/usr/bin", ".", "", str(project), f"{project}/node_modules/.bin", f"{tmp_path}/link", "/bin")
+    caller = Caller({"PATH": ":".join(entries)}, "/home/me", (str(project),))
+    assert caller.path == "/usr/bin:/bin"
+
+
+def test_a_program_planted_on_the_path_is_not_taken_for_the_systems(project):
+    program(project / "true")
+    environ = {"PATH": f"{project}:/usr/bin:/bin"}
+    (found,) = Caller(environ, "/home/me", (str(project),)).trusted(("true",), "/", "it")
+    (control,) = Caller(environ, "/home/me").trusted(("true",), "/", "it")
+    assert not found.startswith(str(project))
+    assert control.startswith(str(project))
+
+
+def test_a_script_or_directory_that_the_agent_can_write_is_refused(project):
+    caller = Caller({}, "/home/me", (str(project),))
+    script = str(program(project / "get.sh"))
+    for words, workdir in (((script,), "/"), (("sh", script), "/"), (("sh", "get.sh"), str(project))):
+        with pytest.raises(PolicyError, match="it would run outside the boundary with"):
+            caller.trusted(words, workdir, "it")
+    assert caller.trusted(("sh", "-c", "true"), "/", "it")[1:] == ("-c", "true")
+
+
+def test_a_tilde_is_the_callers_home(tmp_path):
+    tool = program(tmp_path / "tool")
+    assert Caller({}, str(tmp_path)).trusted(("~/tool", "~/x", "a~/b"), "/", "it") == (
+        str(tool),
+        f"{tmp_path}/x",
+        "a~/b",
+    )
+    assert (expanded("~", "/h"), expanded("~x", "/h"), expanded("/a", "/h")) == ("/h", "~x", "/a")
+
+
+def test_what_is_not_there_is_named():
+    with pytest.raises(PolicyError, match=r"^it: .*no-such-program"):
+        Caller({"PATH": "/usr/bin"}, "/").trusted(("no-such-program",), "/", "it")
