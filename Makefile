@@ -5,15 +5,18 @@ export PYTHON
 PY := .venv/bin/python
 LOCKED := pyproject.toml .ci/setup
 
-.PHONY: demo test lint unit attack e2e bench controls lock clean
+.PHONY: demo test lint unit attack e2e clients bench controls lock clean
 
 demo: .venv/.run
 	@$(PY) -m demo
 
-test: .venv/.dev
-	@$(PY) .ci/tiers.py lint unit attack e2e
+test: .venv/.dev .clients/.done
+	@$(PY) .ci/tiers.py lint unit attack e2e clients
 
 lint unit attack e2e: .venv/.dev
+	@$(PY) .ci/tiers.py $@
+
+clients: .venv/.dev .clients/.done
 	@$(PY) .ci/tiers.py $@
 
 bench: .venv/.dev  ## all of them, even if one is over what it aims at
@@ -28,13 +31,16 @@ lock: .venv/.run  ## UPGRADE="name ..." moves those packages
 	.ci/relock
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .clients build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .venv/.run: .ci/lock/run.txt $(LOCKED) .venv/bin/python
 	@.ci/setup run
 
 .venv/.dev: .ci/lock/dev.txt $(LOCKED) .venv/bin/python
 	@.ci/setup dev
+
+.clients/.done: .ci/lock/clients.txt tests/clients/package-lock.json tests/clients/fetch.go .ci/setup .venv/bin/python
+	@.ci/setup clients
 
 .venv/bin/python:  # missing, or a link to an interpreter that has gone
 	@.ci/setup venv

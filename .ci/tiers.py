@@ -73,9 +73,10 @@ TIERS: Final = {
         ),
         tests=False,
     ),
-    "unit": Tier(60, ((*OFFLINE, *pytest("-n", "2", "-m", "not attack and not e2e and not slow")),)),
+    "unit": Tier(60, ((*OFFLINE, *pytest("-n", "2", "-m", "not attack and not e2e and not slow and not clients")),)),
     "attack": Tier(240, (pytest("-m", "(attack or slow) and not e2e"),)),
     "e2e": Tier(240, (pytest("-m", "e2e"),)),
+    "clients": Tier(240, (pytest("-n", "2", "-m", "clients"),)),
 }
 
 

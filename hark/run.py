@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hark.bundle.tree_head import SigningKey
     from hark.bundle.writer import Writer
     from launcher.plan import Plan
+    from mediator.ca import RunCA
     from mediator.credentials import Broker
     from mediator.ledger import Summary
     from mediator.publish import Opened
@@ -217,7 +218,7 @@ class _Run:
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         mediator.start()
         try:
-            self.boundary.start(_files(ca.trust_bundle(roots), self.plan, self.environ))
+            self.boundary.start(_files(ca, roots, self.plan, self.environ))
         except BaseException:
             mediator.stop()
             raise
@@ -288,12 +289,14 @@ class _Run:
             self.say(f"the agent changed {name}{files}, which other programs act on; look before they do")
 
 
-def _files(bundle: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, bytes]:
+def _files(ca: RunCA, roots: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, bytes]:
     """Return what the agent is shown so that it asks us for names and trusts the run's CA too."""
     from mediator import trust
 
+    bundle = ca.trust_bundle(roots)
     files = {"/etc/resolv.conf": f"nameserver {GATEWAY_V4}\n".encode()}  # also where /etc itself is granted
     files |= dict.fromkeys((CA_BUNDLE, *trust.bundle_paths(environ)), bundle)
+    files |= dict.fromkeys(trust.CHROMIUM_POLICIES, trust.chromium_policy(ca.pem()))
     if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
         files[JAVA_STORE] = trust.java_store(bundle)
     return files

@@ -69,6 +69,7 @@ _SETTINGS: Final = (
     "login.defs",
     "terminfo",
     "fonts",
+    "chromium.d",
     "gitconfig",
     "python3",
     "perl",

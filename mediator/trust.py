@@ -7,6 +7,7 @@ Cheap to import. Not done here: SSL_CERT_DIR; programs with compiled-in roots tr
 """
 
 import contextlib
+import json
 import os
 import re
 import warnings
@@ -36,6 +37,18 @@ BUNDLE_VARIABLES: Final = (
     "PIP_CERT",
     "AWS_CA_BUNDLE",
 )
+CHROMIUM_POLICIES: Final = tuple(
+    f"{place}/policies/managed/hark.json"
+    for place in (
+        "/etc/chromium",
+        "/etc/chromium-browser",
+        "/etc/opt/chrome",
+        "/etc/opt/chrome_for_testing",
+        "/etc/opt/edge",
+        "/etc/brave",
+    )
+)
+"""Where Chromium and its kin read an administrator's settings: they have their own roots otherwise."""
 JAVA_STORE_PASSWORD: Final = "changeit"  # noqa: S105  # the JDK's own, known to everyone; the store holds no key
 MAX_ROOTS: Final = 16 << 20  # the largest known bundle has half a megabyte
 _PEM_BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
@@ -97,6 +110,16 @@ def java_store(bundle_pem: bytes) -> bytes:
                 roots.append(x509.load_pem_x509_certificate(block))
     entries = [pkcs12.PKCS12Certificate(root, f"root{number}".encode()) for number, root in enumerate(roots)]
     return pkcs12.serialize_java_truststore(entries, BestAvailableEncryption(JAVA_STORE_PASSWORD.encode()))
+
+
+def chromium_policy(ca_pem: bytes) -> bytes:
+    """Return the managed policy that adds the run's CA to a Chromium's own roots.
+
+    The source of the format is Chromium's documentation of its enterprise policy `CACertificates`.
+    """
+    blocks = certificates(ca_pem)
+    ders = ["".join(block.decode("ascii").split("\n")[1:-1]) for block in blocks]
+    return json.dumps({"CACertificates": ders}).encode()
 
 
 def certificates(pem: bytes) -> list[bytes]:

@@ -88,7 +88,7 @@ def _stage(folder: Path) -> str:
     stdlib = Path(sysconfig.get_path("stdlib"))
     (base / "bin").mkdir(parents=True)
     _relocated(Path(os.path.realpath(sys.executable)), base / "bin" / name)
-    _tree(stdlib, base / stdlib.relative_to(sys.base_prefix), *NO_STDLIB)
+    link_tree(stdlib, base / stdlib.relative_to(sys.base_prefix), *NO_STDLIB)
     for library in Path(sysconfig.get_config_var("LIBDIR") or "/nonexistent").glob(f"lib{name}*.so*"):
         _link(str(library), str(base / "lib" / library.name))
 
@@ -97,11 +97,11 @@ def _stage(folder: Path) -> str:
     (venv / "bin" / "python").symlink_to(base / "bin" / name)
     (venv / "pyvenv.cfg").write_text(f"home = {base / 'bin'}\n")
     packages = venv / "lib" / name / "site-packages"
-    _tree(Path(sysconfig.get_path("purelib")), packages, *NO_PACKAGES)
+    link_tree(Path(sysconfig.get_path("purelib")), packages, *NO_PACKAGES)
     for package in PACKAGES:
-        _tree(ROOT / package, packages / package)
+        link_tree(ROOT / package, packages / package)
     if (ROOT / "shims").is_dir():
-        _tree(ROOT / "shims", packages / "hark" / "_shims")
+        link_tree(ROOT / "shims", packages / "hark" / "_shims")
     _script(venv / "bin" / "hark", "hark.cli.main:entry", venv / "bin" / "python")
     return str(venv / "bin" / "python")
 
@@ -127,7 +127,8 @@ def _script(path: Path, entry: str, python: Path) -> None:
     path.chmod(0o755)
 
 
-def _tree(source: Path, target: Path, *left_out: str) -> None:
+def link_tree(source: Path, target: Path, *left_out: str) -> None:
+    """The folder again at `target`, readable to all: by hard links where that can be."""
     shutil.copytree(
         source, target, symlinks=True, copy_function=_link, ignore=shutil.ignore_patterns(*left_out)
     )
