@@ -10,13 +10,16 @@ from pathlib import Path
 
 from tests.clients.kit import Client, Kit, kit_for
 from tests.clients.run import CLIENTS, play, there, version, world
+from tests.e2e.conftest import root_like
 from tests.e2e.rig import desk
 from tests.fakes.upstream import Upstream
 from tests.support.user import ordinary_user
 
 
 def outcome(client: Client, kit: Kit, server: Upstream) -> str:
-    """`works`, or the exit code of what did not."""
+    """`works`, or the exit code of what did not, or that it is not there."""
+    if not there(client, kit):
+        return "not on this machine"
     with tempfile.TemporaryDirectory(prefix="hark-clients-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -29,21 +32,23 @@ def outcome(client: Client, kit: Kit, server: Upstream) -> str:
 def main() -> int:
     """Print the table."""
     results = []
-    print("| client | version | what decides its trust | in hark |")
-    print("|---|---|---|---|")
     with (
         tempfile.TemporaryDirectory() as name,
         world(Path(name)) as server,
         ordinary_user() as user,
         kit_for(user) as kit,
     ):
+        kits = {"ordinary user": kit}
+        if os.geteuid() == 0:
+            kits["root"] = Kit(root_like(user), kit.folder)
+        print(f"| client | version | what decides its trust | {' | '.join(kits)} |")
+        print(f"|---|---|---|{'---|' * len(kits)}")
         for client in CLIENTS:
             trust = f"`{client.trust}`" if client.trust.isupper() else client.trust
-            result, number = "not on this machine", "-"
-            if there(client, kit):
-                result, number = outcome(client, kit, server), version(client, kit)
-            results.append(result)
-            print(f"| {client.name} | {number} | {trust} | {result} |", flush=True)
+            tried = [outcome(client, one, server) for one in kits.values()]
+            number = next((version(client, one) for one in kits.values() if there(client, one)), "-")
+            results += tried
+            print(f"| {client.name} | {number} | {trust} | {' | '.join(tried)} |", flush=True)
     return int(any(result.startswith("FAILS") for result in results))
 
 

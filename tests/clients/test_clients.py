@@ -1,4 +1,4 @@
-"""Every client works inside hark, for an ordinary user and for root, and it is known why it trusts the run."""
+"""Every client works inside hark, for an ordinary user and for root, and why it trusts the run is known."""
 
 import os
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.kit import FETCHED, Client, Kit, kit_for
+from tests.clients.kit import FETCHED, ROOT, Client, Kit, kit_for
 from tests.clients.run import CLIENTS, play, there, world
 from tests.e2e.conftest import at, rootless, who
 from tests.e2e.rig import Desk, ok
@@ -65,3 +65,9 @@ def test_trust_is_decided_by(client: Client, rootless: Desk, fetched: Kit, serve
     assert client.says not in ended.stdout
     assert rootless.events("LlmRequest") == []
     assert "handshake" in ended.stderr or "does not trust" in ended.stderr, ended.stderr
+
+
+def test_the_page_on_clients_names_every_one():
+    rows = (ROOT / "docs" / "clients.md").read_text().splitlines()
+    named = [row.split(" | ")[0].removeprefix("| ") for row in rows if row.startswith("| ")]
+    assert named[1:] == [client.name for client in CLIENTS]

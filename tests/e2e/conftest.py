@@ -14,18 +14,18 @@ from tests.support.user import User
 WHO = ("ordinary user", "root") if os.geteuid() == 0 else ("ordinary user",)
 
 
+def root_like(unprivileged: User) -> User:
+    """Root, with the interpreter that the tests run on, and otherwise an environment as of that user."""
+    home = os.environ.get("HOME", "/root")
+    env = dict(unprivileged.env) | {"USER": "root", "LOGNAME": "root", "HOME": home}
+    env["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+    return User(0, 0, Path(home), sys.executable, env)
+
+
 @pytest.fixture(params=WHO)
 def who(request: pytest.FixtureRequest, unprivileged: User) -> User:
     """The user who runs hark."""
-    if request.param == "ordinary user":
-        return unprivileged
-    env = dict(unprivileged.env) | {
-        "USER": "root",
-        "LOGNAME": "root",
-        "HOME": os.environ.get("HOME", "/root"),
-    }
-    env["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-    return User(0, 0, Path(env["HOME"]), sys.executable, env)
+    return unprivileged if request.param == "ordinary user" else root_like(unprivileged)
 
 
 @pytest.fixture
