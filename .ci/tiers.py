@@ -61,6 +61,7 @@ def pytest(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "pytest", "-q", "--color=no", *arguments)
 
 
+NEITHER: Final = "not attack and not e2e and not slow and not clients"
 OFFLINE: Final = (sys.executable, str(ROOT / ".ci" / "offline.py"))
 TIERS: Final = {
     "lint": Tier(
@@ -73,7 +74,7 @@ TIERS: Final = {
         ),
         tests=False,
     ),
-    "unit": Tier(60, ((*OFFLINE, *pytest("-n", "2", "-m", "not attack and not e2e and not slow and not clients")),)),
+    "unit": Tier(60, ((*OFFLINE, *pytest("-n", "2", "-m", NEITHER)),)),
     "attack": Tier(240, (pytest("-m", "(attack or slow) and not e2e"),)),
     "e2e": Tier(240, (pytest("-m", "e2e"),)),
     "clients": Tier(240, (pytest("-n", "2", "-m", "clients"),)),
