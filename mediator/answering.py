@@ -21,15 +21,16 @@ from mitmproxy.proxy.layers.http._events import (
 from mediator import answers, bodies
 from mediator.answers import passed_trailers
 from mediator.bodies import StoppedError
-from mediator.ending import DISCARD_S, Ending
+from mediator.ending import DISCARD_S
 from mediator.stream import Agent, Commands, Server
+from mediator.talking import SWITCHED, Talking
 from mediator.transcript import Headers
 from mediator.wire import InterimHeaders
 
 CONTINUE: Final = 100
 
 
-class Answering(Ending):
+class Answering(Talking):
     """What the server sends."""
 
     _answer_trailers: Headers = ()
@@ -53,7 +54,8 @@ class Answering(Ending):
     def _on_answer(self, event: ResponseHeaders) -> Commands:
         response = event.response
         headers = tuple(response.headers.fields)
-        wrong = answers.unfit(response)
+        switched = response.status_code == SWITCHED
+        wrong = self._agreed(response, headers) if switched else answers.unfit(response)
         if not wrong:
             try:
                 self._answer_body = bodies.of_answer(self.link, headers, body=not event.end_stream)
@@ -61,6 +63,9 @@ class Answering(Ending):
                 wrong = stopped.reason
         if wrong:
             yield from self._fail(wrong)
+            return
+        if switched:
+            yield from self._begin_talk(response, headers)
             return
         answers.standardise(response)
         self._server = Server.BODY

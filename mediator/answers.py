@@ -23,6 +23,11 @@ def unfit(response: http.Response) -> str:
         return "it switched protocols unasked"
     if not 200 <= response.status_code <= 999 or response.http_version not in _VERSIONS:
         return "its status line is none of HTTP"
+    return unreadable(response)
+
+
+def unreadable(response: http.Response) -> str:
+    """Say that an answer's headers are not passed, or nothing."""
     try:
         validate_headers(response)
     except ValueError:

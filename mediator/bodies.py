@@ -6,7 +6,7 @@ returns what may pass on now; what it holds back it returns later, at the latest
 more or less than it was told, and then says so in `resizes`: the message is then framed anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -80,7 +80,9 @@ class RequestBody:
 def of_request(link: Link, headers: Headers) -> RequestBody:
     """Return the way of one request's body; `headers` are the agent's, and say what the body is."""
     del headers  # a placeholder stops it whatever it is
-    return RequestBody(checked=Chain((_NoPlaceholder(link),)), sent=Chain())
+    broker = link.broker
+    stage = _NoPlaceholder(link, lambda found: broker.body_refusal(found).reason)
+    return RequestBody(checked=Chain((stage,)), sent=Chain())
 
 
 def of_answer(link: Link, headers: Headers, *, body: bool) -> Chain:
@@ -103,28 +105,68 @@ def check_trailers(link: Link, fields: Headers) -> None:
         raise StoppedError(echoed(found)) from None
 
 
+class Across:
+    """Looks at a server's messages together: an agent could join what a server divided among several."""
+
+    resizes = False
+
+    def __init__(self, link: Link) -> None:
+        self._broker = link.broker
+        self._seen = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece of a message and return it. Raises StoppedError."""
+        together = self._seen + data
+        found = self._broker.real_value_in(together)
+        if found is not None:
+            raise StoppedError(echoed(FoundError(found)))
+        self._seen = together[-self._broker.longest_value :] if self._broker.longest_value else b""
+        return data
+
+    def finish(self) -> bytes:
+        """Return nothing: all has passed."""
+        return b""
+
+
+def of_agents_message(link: Link) -> RequestBody:
+    """Return the way of one WebSocket message of the agent's, a control frame included."""
+    return RequestBody(checked=Chain((_NoPlaceholder(link, _message_refusal),)), sent=Chain())
+
+
+def of_servers_message(link: Link, across: Across) -> RequestBody:
+    """Return the way of one WebSocket message of the server's."""
+    return RequestBody(checked=Chain((_NoEcho(EchoScan(link.broker)), across)), sent=Chain())
+
+
 def echoed(found: FoundError) -> str:
     """Say that an answer gives a credential back."""
     return f"its answer gives secrets.{found.name} back, which the agent must not see"
 
 
 class _NoPlaceholder:
-    """Stops a request at a placeholder."""
+    """Stops a request, or an agent's message, at a placeholder."""
 
     resizes = False
 
-    def __init__(self, link: Link) -> None:
-        self._broker = link.broker
+    def __init__(self, link: Link, refusal: Callable[[FoundError], str]) -> None:
+        self._refusal = refusal
         self._scan = link.broker.outgoing()
 
     def feed(self, data: bytes) -> bytes:
         try:
             return self._scan.feed(data)
         except FoundError as found:
-            raise StoppedError(self._broker.body_refusal(found).reason) from None
+            raise StoppedError(self._refusal(found)) from None
 
     def finish(self) -> bytes:
         return self._scan.finish()
+
+
+def _message_refusal(found: FoundError) -> str:
+    return (
+        f"the placeholder of secrets.{found.name} stands in a WebSocket message, where it is not "
+        "substituted; send it in a header of the handshake"
+    )
 
 
 class _NoEcho:

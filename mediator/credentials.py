@@ -188,6 +188,11 @@ class Broker:
             "substituted; send it in a header"
         )
 
+    @property
+    def longest_value(self) -> int:
+        """Return the length of the longest form in which a real value is looked for."""
+        return self._values.longest
+
     def real_value_in(self, data: bytes) -> str | None:
         """Return the name of a secret whose real value stands in `data` in any form, or wrapped."""
         return self._values.find(data) or self._wrapped.find(squeezed(data))

@@ -2,9 +2,10 @@
 
 Always: what a hook would decide is decided here, so an exception ends the connection instead of letting the
 flow pass. The agent's half is `mediator.asking`, the server's `mediator.answering`, what goes wrong
-`mediator.ending`; the way of a body, with what looks at it and changes it, is `mediator.bodies`.
+`mediator.ending`; the way of a body, with what looks at it and changes it, is `mediator.bodies`. One that
+becomes a WebSocket goes on in `mediator.talking`.
 
-Not done here: WebSocket (refused by `mediator.judgement`), replay keys, substitution in bodies.
+Not done here: replay keys, substitution in bodies.
 """
 
 from mitmproxy.proxy import events
@@ -32,6 +33,9 @@ class Exchange(Asking, Answering):
     """One stream of the agent's connection."""
 
     def _handle_event(self, event: events.Event) -> Commands:  # noqa: PLR0912  # one line for each event
+        if self._talks:
+            yield from self._talk(event)
+            return
         match event:
             case events.Start():
                 pass
@@ -61,3 +65,18 @@ class Exchange(Asking, Answering):
                 yield from self._on_wakeup()
             case _:
                 raise RuntimeError(f"{type(event).__name__} has no place in an exchange")
+
+    def _talk(self, event: events.Event) -> Commands:
+        match event:
+            case RequestData():
+                yield from self._on_talk(event.data, from_agent=True)
+            case ResponseData():
+                yield from self._on_talk(event.data, from_agent=False)
+            case RequestEndOfMessage():
+                yield from self._on_hush(from_agent=True)
+            case ResponseEndOfMessage():
+                yield from self._on_head_over()
+            case RequestProtocolError() | ResponseProtocolError():
+                yield from self._on_hush(from_agent=isinstance(event, RequestProtocolError))
+            case _:
+                raise RuntimeError(f"{type(event).__name__} has no place in a WebSocket")

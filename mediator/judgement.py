@@ -13,6 +13,7 @@ from typing import Final
 from hark.policy.decide import Deny, Verdict, decide_request
 from hark.policy.host import split_authority
 from hark.policy.model import Body, ToolRule
+from mediator import handshake
 from mediator.authority import judge_request
 from mediator.codings import accepted
 from mediator.credentials import Injection, Refused
@@ -59,6 +60,8 @@ class Forward:
     """How bodies are recorded."""
     tools: tuple[ToolRule, ...] | None = None
     """The tools that may be called (MCP); None: any."""
+    websocket: bool = False
+    """Whether the server may agree to a WebSocket."""
 
 
 def judge(asked: Asked, link: Link) -> Forward | Refusal:
@@ -76,9 +79,17 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     if isinstance(injected, Refused):
         return Refusal(403, Deny(injected.reason, ""))
     wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
+    websocket = _wants_websocket(asked)
     if verdict.by is None:
-        return Forward(injected.headers, injected.injections, wants_continue)
-    return Forward(injected.headers, injected.injections, wants_continue, verdict.by.body, verdict.by.tools)
+        return Forward(injected.headers, injected.injections, wants_continue, websocket=websocket)
+    return Forward(
+        injected.headers,
+        injected.injections,
+        wants_continue,
+        body=verdict.by.body,
+        tools=verdict.by.tools,
+        websocket=websocket,
+    )
 
 
 def _verdict(asked: Asked, link: Link) -> Verdict:
@@ -132,11 +143,16 @@ def _upgrade(asked: Asked) -> Refusal | None:
         for option in value.split(b",")
     ]
     if b"websocket" in offered:
-        return Refusal(501, Deny("WebSocket connections are not passed", ""))
+        wrong = handshake.asked_wrong(asked.method, asked.headers)
+        return Refusal(400, Deny(wrong, "")) if wrong else None
     other = next((option for option in offered if option not in (b"", b"h2c")), None)
     if other is not None:
         return Refusal(501, Deny(f"an upgrade to {clipped(other, 40)} is not passed", ""))
     return None
+
+
+def _wants_websocket(asked: Asked) -> bool:
+    return any(n.lower() == b"upgrade" and b"websocket" in v.lower() for n, v in asked.headers)
 
 
 def _in_origin_form(asked: Asked) -> bool:
@@ -153,13 +169,15 @@ def _authorities(asked: Asked) -> Sequence[bytes]:
 
 def _forwarded(asked: Asked, link: Link) -> Headers:
     """Return the headers to send on: the host in its one spelling, without what we answer ourselves."""
-    dropped = _DROPPED
-    if any(name.lower() == b"upgrade" for name, _ in asked.headers):
+    dropped, headers = _DROPPED, asked.headers
+    if _wants_websocket(asked):
+        headers = handshake.forwarded(headers)
+    elif any(name.lower() == b"upgrade" for name, _ in headers):
         dropped |= {b"upgrade", b"connection"}
     searched = link.broker.holds_any or _takes_events(asked.headers)
     return tuple(
         (name, _value(name.lower(), value, link, searched=searched))
-        for name, value in asked.headers
+        for name, value in headers
         if name.lower() not in dropped
     )
 

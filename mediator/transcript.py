@@ -20,6 +20,7 @@ from hark.bundle.events import (
     RequestChunk,
     ResponseHead,
     Trailers,
+    WebSocketMessage,
 )
 from hark.policy.model import Body
 from mediator.authority import Destination
@@ -73,6 +74,7 @@ class Transcript:
         self._last = 0
         self._sent = 0
         self._received = 0
+        self._messages = 0
         self._status = 0
         self._headers: Headers = ()
         self.exchange = 0
@@ -132,6 +134,20 @@ class Transcript:
                 raw_headers=headers,
             )
         )
+
+    def message(self, kind: str, data: bytes, *, more: bool, from_agent: bool) -> None:
+        """Record a WebSocket message, or a piece of one."""
+        self._ledger.append(
+            WebSocketMessage(
+                exchange=self.exchange,
+                seq=self._messages,
+                from_agent=from_agent,
+                type=kind,
+                data=data,
+                more=more,
+            )
+        )
+        self._messages += 1
 
     def interim(self, status: int, headers: Headers) -> None:
         """Record an answer before the answer."""

@@ -142,7 +142,9 @@ class AgentHttp1(_TrailingConnection, Http1Server):
         ahead, self.buf = self.buf, ReceiveBuffer()
         yield from super().mark_done(request=request, response=response)
         self.buf = ahead
-        if both and self._said_all and not self.buf and self.state == self.read_headers:
+        if both and self.state == self.passthrough:
+            yield from self.make_pipe()
+        elif both and self._said_all and not self.buf and self.state == self.read_headers:
             yield commands.CloseConnection(self.conn)
             self.state = self.done
         elif both:

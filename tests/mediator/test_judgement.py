@@ -88,7 +88,7 @@ def test_a_placeholder_is_swapped_in_what_is_sent() -> None:
         (asked(HOST, scheme=b"http"), 403, "not https"),
         (asked(HOST, (b"X", b"a\rb")), 400, "line break"),
         (asked(HOST, (b"X\n", b"a")), 400, "line break"),
-        (asked(HOST, (b"Upgrade", b"WebSocket")), 501, "WebSocket"),
+        (asked(HOST, (b"Upgrade", b"WebSocket")), 400, "does not say upgrade"),
         (asked(HOST, (b"Upgrade", b"h2c, IRC/6.9")), 501, "irc/6.9"),
         (asked(HOST, (b"Expect", b"200-maybe")), 417, "expects"),
         (asked((b"Host", b"evil.test")), 403, "evil.test:443"),
