@@ -16,13 +16,14 @@ from typing import Final
 
 from hark.policy.model import Limits
 
-LOOKS_A_SECOND: Final = 10
+LOOKS_A_SECOND: Final = 20
 OURS: Final = 2
 """Processes in the run's user namespace that are not the agent's: process 1 and the one that waits for it."""
 _SLACK: Final = 1  # the kernel lets one more begin than is allowed, so that it can be seen
-_RESERVED: Final = 2
-"""Address space that a process may have writable, in multiples of the limit: most of it is never touched
-(thread stacks, the heaps of language runtimes), and what is touched is counted."""
+_MIN_SPARE: Final = 1 << 30
+"""What a process may have writable beyond the limit, or as much again. Most of that is never touched (thread
+stacks, the heaps of language runtimes), what is touched is counted; and a program that grows fast is seen at
+the limit, in words, before its allocations fail without any."""
 _BYTES_A_FILE: Final = 1024  # a tmpfs takes about as much of the kernel's memory for an empty file
 _MIN_FILES: Final = 4096
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
@@ -37,9 +38,13 @@ def impose(limits: Limits) -> None:
         # Counted in the run's own user namespace since Linux 5.14: the caller's other processes are not.
         _lower(resource.RLIMIT_NPROC, OURS + limits.processes + _SLACK)
     if limits.memory is not None:
-        _lower(resource.RLIMIT_DATA, _RESERVED * limits.memory)
+        _lower(resource.RLIMIT_DATA, _writable(limits.memory))
     if limits.disk is not None:
         _lower(resource.RLIMIT_FSIZE, limits.disk)
+
+
+def _writable(memory: int) -> int:
+    return memory + max(memory, _MIN_SPARE)
 
 
 def _lower(what: int, value: int) -> None:
@@ -58,13 +63,14 @@ def scratch_options(limits: Limits) -> str:
 
 def in_force(limits: Limits) -> tuple[str, ...]:
     """What holds each limit, in words, for the record."""
+    data = _writable(limits.memory or 0)
     looked = f"counted {LOOKS_A_SECOND} times a second"
     said = (
         (
             limits.processes,
             "limits.processes {}: RLIMIT_NPROC in the run's user namespace, threads included, ",
         ),
-        (limits.memory, "limits.memory {} bytes: RLIMIT_DATA at twice that for each process; all together, "),
+        (limits.memory, f"limits.memory {{}} bytes: RLIMIT_DATA at {data} for each process; all together, "),
         (
             limits.disk,
             "limits.disk {} bytes: the size of each private tmpfs, and RLIMIT_FSIZE; all together, ",
@@ -93,10 +99,13 @@ class Ceilings:
 
     def look(self) -> str | None:
         """Return a sentence that says which limit was passed."""
-        return self._processes() or self._memory() or self.disk()
+        return self._processes() or self._memory() or self._disk()
 
-    def disk(self) -> str | None:
-        """The same for the private file systems alone, which are still there when the agent has ended."""
+    def last_look(self) -> str | None:
+        """The same when the agent has just ended, perhaps because of a limit: what it left is still there."""
+        return self._processes(ended=1) or self._disk()
+
+    def _disk(self) -> str | None:
         limit = self._limits.disk
         if limit is None:
             return None
@@ -105,11 +114,11 @@ class Ceilings:
             return None
         return f"limits.disk was reached: the agent's private files take {used} bytes of {limit}"
 
-    def _processes(self) -> str | None:
+    def _processes(self, ended: int = 0) -> str | None:
         limit = self._limits.processes
         if limit is None:
             return None
-        tasks = sum(_each(_tasks))
+        tasks = sum(_each(_tasks)) + ended
         if tasks <= limit:
             return None
         return f"limits.processes was reached: {tasks} processes and threads, and {limit} are allowed"

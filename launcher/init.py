@@ -182,7 +182,7 @@ def _watch(
             watch.reap()
         if inside.channel.fileno() in ready and not watch.obey(wire.receive(inside.channel)):
             return
-        if watch.end is not None and _passed(inside.channel, limits.disk()):
+        if watch.end is not None and _passed(inside.channel, limits.last_look()):
             return  # it may have ended because of it
         if watch.over():
             return

@@ -153,7 +153,7 @@ class Ledger:
             slow = self._events.take(self._clock())
         if not slow:
             raise LimitError(
-                f"limits.events_per_s was reached: more than {self._limit} events a second "
+                f"limits.events_per_second was reached: more than {self._limit} events a second "
                 f"over {SUSTAINED_S} seconds"
             )
 

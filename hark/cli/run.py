@@ -32,7 +32,8 @@ SPEC: Final = Spec(
     about=(
         "The command sees the system read-only, its own interpreter, and the project directory. It reaches\n"
         "only hosts that the policy allows, and holds a placeholder for each of the policy's secrets.\n"
-        "Exits with the command's own code; 125 if hark refused to start it, 123 if the record failed."
+        "Exits with the command's own code; 125 if hark refused to start it, 124 if a limit of the policy\n"
+        "ended it, 123 if the record failed."
     ),
     command="the program to run and its arguments",
     refused=125,

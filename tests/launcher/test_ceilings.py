@@ -11,6 +11,12 @@ from tests.launcher.rig import WHO, apart, python, shell, without
 
 MIB: Final = 1 << 20
 
+GIVES_UP: Final = """
+import os, time
+while True:
+    if os.fork() == 0:
+        time.sleep(60)
+"""
 BOMB: Final = """
 import os, sys, time
 alive = 0
@@ -110,7 +116,7 @@ def _off() -> None:
     without(ceilings, "impose")()
     without(ceilings, "scratch_options", lambda _limits: "")()
     without(ceilings.Ceilings, "look")()
-    without(ceilings.Ceilings, "disk")()
+    without(ceilings.Ceilings, "last_look")()
     from launcher import mounts
 
     without(mounts, "scratch_options", lambda _limits: "")()
@@ -157,6 +163,7 @@ print("ten")
 def test_the_kernel_lets_no_more_than_one_beyond_begin_even_between_two_looks() -> None:
     def blind() -> None:
         without(ceilings.Ceilings, "look")()
+        without(ceilings.Ceilings, "last_look")()
 
     result = python(BOMB.replace("range(80)", "range(40)"), limits=Limits(processes=20), change=blind)
     assert result.out == "20\n"  # and the program itself
@@ -206,6 +213,19 @@ def test_what_holds_each_limit_is_said_and_nothing_of_those_that_are_not_set() -
     assert ceilings.in_force(Limits(time_s=5, events_per_s=10)) == ()
     processes, memory, disk = ceilings.in_force(Limits(processes=5, memory=MIB, disk=7))
     assert processes.startswith("limits.processes 5: RLIMIT_NPROC in the run's user namespace")
-    assert memory.startswith("limits.memory 1048576 bytes: RLIMIT_DATA at twice that")
+    assert memory.startswith("limits.memory 1048576 bytes: RLIMIT_DATA at 1074790400 for each process")
     assert disk.startswith("limits.disk 7 bytes: the size of each private tmpfs")
-    assert all(line.endswith("counted 10 times a second") for line in (processes, memory, disk))
+    assert all(line.endswith("counted 20 times a second") for line in (processes, memory, disk))
+
+
+@pytest.mark.attack
+def test_an_agent_that_ends_of_a_limit_before_anybody_looked_ends_by_the_limit() -> None:
+    def blind() -> None:
+        without(ceilings.Ceilings, "look")()
+
+    result = python(GIVES_UP, limits=Limits(processes=20), change=blind)
+    assert result.ended is not None
+    assert result.ended.limit == "limits.processes was reached: 21 processes and threads, and 20 are allowed"
+    full = shell("cat /dev/zero > /tmp/x 2> /dev/null; exit 5", limits=Limits(disk=MIB), change=blind)
+    assert full.ended is not None
+    assert (full.ended.limit or "").startswith("limits.disk was reached: ")

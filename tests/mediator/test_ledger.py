@@ -171,7 +171,7 @@ def test_more_events_than_the_policy_allows_end_the_run_by_the_limits_name() -> 
         book.append(LlmResponseEnd())
     with pytest.raises(RecordError, match="nothing is recorded after"):
         book.append(LlmResponseEnd())
-    assert limits == ["limits.events_per_s was reached: more than 5 events a second over 10 seconds"]
+    assert limits == ["limits.events_per_second was reached: more than 5 events a second over 10 seconds"]
     assert (fatal, len(recorder.events)) == ([], 60)
 
 
