@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark import environment, git, mounted, nesting, project
+from hark import environment, follow, git, mounted, nesting, project
 from hark.caller import Caller, expanded
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
@@ -46,6 +46,7 @@ class Options:
     upstream_roots: tuple[str, ...] = ()
     wait_children: bool = False
     via_proxy: bool = False
+    follow_policy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Prepared:
     toolservers: ToolServers = field(default_factory=ToolServers)
     unseen: tuple[str, ...] = ()
     """What of the caller's PATH the agent does not see, as grants that would show its programs."""
+    followed: str | None = None
+    """The real path of a policy that is read again while the run goes on."""
 
 
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
@@ -132,7 +135,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     roots = _roots(options.upstream_roots)
     proxies = _proxies(environ, plan) if options.via_proxy else None
     held = (*secrets, *servers.secrets)
-    return Prepared(plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen)
+    return Prepared(
+        plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, _followed(options, plan)
+    )
 
 
 def read_policy(path: str | None) -> Policy:
@@ -288,6 +293,14 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
             )
         upstreams[name] = address
     return upstreams
+
+
+def _followed(options: Options, plan: Plan) -> str | None:
+    if not options.follow_policy:
+        return None
+    if options.policy is None:
+        raise PolicyError("-follow-policy needs -policy FILE: there is nothing to follow")
+    return follow.check(options.policy, _writable(plan.grants))
 
 
 def _proxies(environ: Mapping[str, str], plan: Plan) -> "Proxies":

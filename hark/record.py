@@ -15,7 +15,7 @@ from hark.bundle.bounds import RunStart
 from hark.bundle.events import Boundary, EnvSnapshot, Event, PolicyLoaded
 from hark.bundle.hashing import content_hash
 from hark.bundle.header import Header
-from hark.policy.model import HostRule
+from hark.policy.model import HostRule, Policy
 from hark.preparation import Prepared
 from launcher import ceilings
 from launcher.plan import Access
@@ -51,14 +51,20 @@ def opening(run_id: str, prepared: Prepared) -> Iterator[Event]:
         argv=tuple(_utf8(word) for word in plan.argv),
         upstreams=tuple(sorted(_upstreams(prepared))),
     )
-    yield PolicyLoaded(
+    yield loaded(prepared, policy)
+    yield EnvSnapshot(vars=_text(plan.env))
+
+
+def loaded(prepared: Prepared, policy: Policy) -> PolicyLoaded:
+    """Return the event for a policy that comes into force: the first one's, or that of a later change."""
+    grants = prepared.plan.grants
+    return PolicyLoaded(
         source=_utf8(policy.source),
         allow_hosts=tuple(str(rule) for rule in policy.allow_hosts),
-        read_paths=tuple(_utf8(grant.path) for grant in plan.grants if grant.access is Access.READ),
-        write_paths=tuple(_utf8(grant.path) for grant in plan.grants if grant.access is Access.WRITE),
+        read_paths=tuple(_utf8(grant.path) for grant in grants if grant.access is Access.READ),
+        write_paths=tuple(_utf8(grant.path) for grant in grants if grant.access is Access.WRITE),
         raw=policy.raw,
     )
-    yield EnvSnapshot(vars=_text(plan.env))
 
 
 def _upstreams(prepared: Prepared) -> Iterator[str]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from hark.bundle.deliver import Destination
     from hark.bundle.tree_head import SigningKey
     from hark.bundle.writer import Writer
+    from hark.follow import Follower
+    from hark.policy.model import Policy
     from launcher.plan import Plan
     from mediator.ca import RunCA
     from mediator.credentials import Broker
@@ -183,12 +185,29 @@ class _Run:
         for timer in timers:
             timer.daemon = True
             timer.start()
+        follower = self._follow(mediator)
         try:
             return self.boundary.wait()
         finally:
             for timer in timers:
                 timer.cancel()
+            if follower is not None:
+                follower.stop()
             mediator.stop()
+
+    def _follow(self, mediator: Mediator) -> Follower | None:
+        """Begin to read the policy again, where that was asked for."""
+        if self.prepared.followed is None:
+            return None
+        from hark import record
+        from hark.follow import Follower
+
+        def take(policy: Policy) -> None:
+            mediator.change_policy(policy, record.loaded(self.prepared, policy))
+
+        follower = Follower(self.prepared.followed, self.prepared.policy, take, self.say)
+        follower.start()
+        return follower
 
     def _start(self, writer: Writer) -> Mediator:
         """Put everything in place and on the record, then let the agent go."""

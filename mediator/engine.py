@@ -23,8 +23,10 @@ from mediator.ledger import Ledger
 from mediator.link import Link
 from mediator.mcp.sessions import Sessions
 from mediator.sniff import Http, Tls
+from mediator.standing import Grounds, Standing
 from mediator.transport import Streams, reset
 from mediator.tunnel import Caller, Dial, Tunnel
+from mediator.wall import local_now
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler
@@ -39,14 +41,17 @@ RAGGED_S: Final = 0.3  # what an agent sent just before it ended still gets its 
 class Engine:
     """The connections under way."""
 
-    def __init__(self, config: MediatorConfig, broker: Broker, ledger: Ledger, ca: RunCA) -> None:
+    def __init__(
+        self, config: MediatorConfig, standing: Standing, broker: Broker, ledger: Ledger, ca: RunCA
+    ) -> None:
         self._config = config
+        self._standing = standing
         self._broker = broker
         self._ledger = ledger
         self._ca = ca
         self._loading: asyncio.Task[AgentContexts] | None = None
         self._dialler: Dialler | None = None
-        self._open: set[AgentConnection | Tunnel] = set()
+        self._open: dict[AgentConnection | Tunnel, Grounds | None] = {}
         self._room = Room()
         self._sessions = Sessions()
 
@@ -71,7 +76,7 @@ class Engine:
             target=target,
             tls=isinstance(spoken, Tls),
             sni=spoken.sni if isinstance(spoken, Tls) else None,
-            policy=self._config.policy,
+            standing=self._standing,
             broker=self._broker,
             ledger=self._ledger,
             clock=time.monotonic_ns,
@@ -82,11 +87,11 @@ class Engine:
         connection = AgentConnection(
             streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=self.dialler()
         )
-        self._open.add(connection)
+        self._open[connection] = self._standing.grounds(target, local_now())
         try:
             await connection.handle_client()
         finally:
-            self._open.discard(connection)
+            self._open.pop(connection, None)
             connection.end("the connection ended")
             reset(streams.writer.transport)
 
@@ -96,7 +101,8 @@ class Engine:
         async def dial() -> Streams:
             return await self.dialler().dial(target, tls=False, h2=False, raw=True)
 
-        await self._tunnel(Tunnel(target, streams, self._ledger, self._broker), dial)
+        grounds = self._standing.grounds(target, local_now())
+        await self._tunnel(Tunnel(target, streams, self._ledger, self._broker), dial, grounds)
 
     async def carry_between(self, caller: Caller, inside: Streams, outside: Streams) -> None:
         """Carry one connection that the operator's side made to a published port, until it ends."""
@@ -104,14 +110,15 @@ class Engine:
         async def ready() -> Streams:
             return outside
 
-        await self._tunnel(Tunnel(caller, inside, self._ledger, self._broker), ready)
+        await self._tunnel(Tunnel(caller, inside, self._ledger, self._broker), ready, None)
 
-    async def _tunnel(self, tunnel: Tunnel, dial: Dial) -> None:
-        self._open.add(tunnel)
+    async def _tunnel(self, tunnel: Tunnel, dial: Dial, grounds: Grounds | None) -> None:
+        """Carry a tunnel; without grounds it stands whatever the policy becomes."""
+        self._open[tunnel] = grounds
         try:
             await tunnel.run(dial)
         finally:
-            self._open.discard(tunnel)
+            self._open.pop(tunnel, None)
 
     def dialler(self) -> Dialler:
         """Return what dials for this run."""
@@ -125,7 +132,17 @@ class Engine:
         return self._dialler
 
     def _appointed(self, target: Destination) -> Address | None:
-        return appointed(self._config.policy, target.host, target.port)
+        return appointed(self._standing.policy, target.host, target.port)
+
+    def recheck(self) -> None:
+        """End the connections that the policy in force allows no longer. Raises RecordError."""
+        now = local_now()
+        for connection, grounds in list(self._open.items()):
+            reason = grounds.gone(self._standing.policy, now) if grounds is not None else ""
+            if grounds is not None and reason:
+                self._ledger.warn(f"the connection to {grounds.target} was ended: {reason}")
+                connection.end(reason)
+                self._open.pop(connection, None)
 
     async def stop(self) -> None:
         """Give what is under way a moment, then record its end and close it."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from hark.errors import HarkError
 from hark.policy.decide import Allow, Deny, Verdict
-from hark.policy.model import Policy, Speaks
+from hark.policy.model import Speaks
 from mediator import pages, refused
 from mediator.addresses import AddressPool
 from mediator.authority import Destination, destination, judge_dial, judge_sni
@@ -22,6 +22,7 @@ from mediator.mcp.doors import Doors
 from mediator.origin import Origin
 from mediator.resolver import Resolver
 from mediator.sniff import Http, More, Sniffed, Tls, Unknown, sniff
+from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Transcript
 from mediator.transport import Streams, reset
@@ -52,7 +53,7 @@ type CarryRaw = Callable[[Destination, Streams], Awaitable[None]]
 class Gate:
     """Judges connections. `carry` takes the allowed ones, `carry_raw` those whose rule allows raw TCP."""
 
-    policy: Policy
+    standing: Standing
     pool: AddressPool
     ledger: Ledger
     origin: Origin
@@ -100,7 +101,7 @@ class Gate:
         if program is not None:
             await self.doors.serve(program, target, streams)
             return
-        verdict = judge_dial(self.policy, target, local_now())
+        verdict = judge_dial(self.standing.policy, target, local_now())
         if len(self.tasks) > self.ceiling:
             why = f"{self.ceiling} connections are open already, all that the limit of open files allows"
             verdict = Deny(f"{why} (ulimit -n)", "")
@@ -113,6 +114,8 @@ class Gate:
             await self.carry_raw(target, streams)
             return
         first, spoken = await _first_bytes(reader, _patience(target, verdict))
+        if isinstance(verdict, Allow):
+            verdict = judge_dial(self.standing.policy, target, local_now())  # it may have waited for long
         await self._decide(target, verdict, spoken, first, streams)
 
     async def _decide(
@@ -127,7 +130,7 @@ class Gate:
             case Tls():
                 verdict = dialled
                 if isinstance(dialled, Allow):
-                    verdict = judge_sni(self.policy, target, spoken.sni, local_now())
+                    verdict = judge_sni(self.standing.policy, target, spoken.sni, local_now())
                 await self._record(target, "tls", verdict, spoken.sni or b"")
                 if isinstance(verdict, Deny):
                     await _say(streams, ACCESS_DENIED)

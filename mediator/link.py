@@ -10,6 +10,7 @@ from mediator.credentials import Broker
 from mediator.held import Room
 from mediator.ledger import Ledger
 from mediator.mcp.sessions import Sessions
+from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Later
 from mediator.wall import local_now
@@ -22,7 +23,7 @@ class Link:
     target: Destination
     tls: bool
     sni: bytes | None
-    policy: Policy
+    standing: Standing
     broker: Broker
     ledger: Ledger
     clock: Callable[[], int]
@@ -35,6 +36,11 @@ class Link:
     """Tool calls over HTTP that wait for their results: the whole run's."""
     room: Room = field(default_factory=Room)
     """For bodies that are held: the whole run's."""
+
+    @property
+    def policy(self) -> Policy:
+        """Return the policy in force: it may have changed since the connection began."""
+        return self.standing.policy
 
     @property
     def protocol(self) -> str:

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from hark.errors import RecordError
 from hark.policy.decide import Deny
-from hark.policy.model import Policy
 from mediator import dns
 from mediator.addresses import AddressPool
 from mediator.ledger import Ledger
+from mediator.standing import Standing
 from mediator.wall import local_now
 
 TCP_FIRST_S: Final = 1.0  # whoever connects to port 53 for a name asks at once; anything else is refused
@@ -34,8 +34,8 @@ class Answer:
 class Resolver(asyncio.DatagramProtocol):
     """Answers questions. One instance serves every socket."""
 
-    def __init__(self, policy: Policy, pool: AddressPool, ledger: Ledger) -> None:
-        self._policy = policy
+    def __init__(self, standing: Standing, pool: AddressPool, ledger: Ledger) -> None:
+        self._standing = standing
         self._pool = pool
         self._ledger = ledger
         self._transport: asyncio.DatagramTransport | None = None
@@ -50,7 +50,7 @@ class Resolver(asyncio.DatagramProtocol):
             self._ledger.answered(query.shown, Deny(query.why, ""), "")
             return Answer(query.reply, denied=True)
         self._ledger.query(query.name, query.type_name, query.kind)
-        judged = dns.judge(query, self._policy, self._pool, local_now())
+        judged = dns.judge(query, self._standing.policy, self._pool, local_now())
         self._ledger.answered(query.name, judged.verdict, judged.answer)
         return Answer(judged.reply, denied=isinstance(judged.verdict, Deny))
 

@@ -6,6 +6,7 @@ below writes to the terminal.
 """
 
 import asyncio
+import contextlib
 import logging
 import select
 import socket
@@ -15,7 +16,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from hark.errors import HarkError
+from hark.bundle.events import PolicyLoaded
+from hark.errors import HarkError, RecordError
+from hark.policy.model import Policy
 from launcher.plan import Sockets
 from mediator import descriptors
 from mediator.addresses import AddressPool
@@ -29,11 +32,13 @@ from mediator.mcp.doors import Doors
 from mediator.origin import Origin, original_destination
 from mediator.publish import Opened, Ports
 from mediator.resolver import Resolver
+from mediator.standing import Standing
 from mediator.upstream import read_redirects
 from mediator.watcher import Watcher
 
 READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
 BACKLOG: Final = 4096  # the kernel's own ceiling; a connection beyond it waits a second for its next try
+CHECK_S: Final = 1.0  # between looks at the clock: rules are written in minutes
 DRAIN_S: Final = 1.0  # ceiling for reading what was sent before the end; an agent that is gone sends no more
 JOIN_S: Final = 60.0  # a denial waits for the disk, and a busy one takes its time
 ACCEPTING_STEPS: Final = 8  # of the event loop: an accepted connection gets its task some four steps later
@@ -60,7 +65,7 @@ class Mediator:
         read_redirects(config.upstreams)
         self._sockets = sockets
         self._origin = origin
-        self._policy = config.policy
+        self._standing = Standing(config.policy)
         self._ledger = Ledger(
             recorder,
             on_fatal,
@@ -68,7 +73,7 @@ class Mediator:
             events_per_s=config.policy.limits.events_per_s,
             on_limit=on_limit,
         )
-        self._engine = Engine(config, self.broker, self._ledger, ca)
+        self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
         self._ports = None if published is None else Ports(published, self._engine, self._ledger)
         self._doors = Doors(config.mcp, self._ledger, self.broker)
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
@@ -77,6 +82,7 @@ class Mediator:
         self._stopping: asyncio.Event | None = None
         self._asked_to_stop = False
         self._asked_to_prefetch = False
+        self._changes: list[tuple[Policy, PolicyLoaded]] = []
 
     def start(self) -> None:
         """Begin to serve; returns at once."""
@@ -88,6 +94,17 @@ class Mediator:
             self._asked_to_prefetch = True
             if self._loop is not None and not self._asked_to_stop:
                 self._loop.call_soon_threadsafe(self._engine.prefetch)
+
+    def change_policy(self, policy: Policy, loaded: PolicyLoaded) -> None:
+        """Put another policy into force, on the record first; from any thread.
+
+        What may be reached changes with it, and connections that it does not allow are ended. Secrets, tool
+        servers and limits stay those of the start.
+        """
+        with self._lock:
+            self._changes.append((policy, loaded))
+            if self._loop is not None and not self._asked_to_stop:
+                self._loop.call_soon_threadsafe(self._change)
 
     def stop(self) -> None:
         """Record what is under way as ended, close everything and join. Idempotent; from any other thread."""
@@ -128,15 +145,37 @@ class Mediator:
                 stopping.set()
             if self._asked_to_prefetch:
                 self._engine.prefetch()
+        self._change()
+        checking = asyncio.create_task(self._check())
         await self._serve(loop, stopping)
+        checking.cancel()
+
+    def _change(self) -> None:
+        """Put the policies into force that wait to be."""
+        while self._changes:
+            policy, loaded = self._changes.pop(0)
+            try:
+                self._ledger.append(loaded, durable=True)
+                self._standing.policy = policy
+                self._engine.recheck()
+            except RecordError:
+                return  # the run is marked, and nothing passes any more
+
+    async def _check(self) -> None:
+        """End what rules allowed until now, a moment after their time is up."""
+        while True:
+            await asyncio.sleep(CHECK_S)
+            if self._standing.timed:
+                with contextlib.suppress(RecordError):  # the run is marked
+                    self._engine.recheck()
 
     async def _serve(self, loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
-        pool = AddressPool(rule.host for rule in self._policy.rules)
-        resolver = Resolver(self._policy, pool, self._ledger)
+        pool = AddressPool(rule.host for rule in self._standing.policy.rules)
+        resolver = Resolver(self._standing, pool, self._ledger)
         tasks: set[asyncio.Task[None]] = set()
         carry, carry_raw = self._engine.carry, self._engine.carry_raw
         gate = Gate(
-            self._policy,
+            self._standing,
             pool,
             self._ledger,
             self._origin,
@@ -150,7 +189,7 @@ class Mediator:
         watcher = Watcher(self._sockets.packets, self._ledger)
         endpoints = []
         for udp in (self._sockets.udp4, self._sockets.udp6):
-            made = partial(Resolver, self._policy, pool, self._ledger)
+            made = partial(Resolver, self._standing, pool, self._ledger)
             endpoints.append((await loop.create_datagram_endpoint(made, sock=udp))[0])
         self._sockets.packets.settimeout(0)
         loop.add_reader(self._sockets.packets, watcher.read)

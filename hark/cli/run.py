@@ -12,6 +12,7 @@ SPEC: Final = Spec(
     "run a command inside the boundary and record everything that crosses it",
     (
         Option("policy", "what the command may reach; without one, nothing", "FILE"),
+        Option("follow-policy", "read the policy again when it changes: what may be reached changes with it"),
         Option("o", "where the sealed bundle goes; without it, where `hark ls` finds it", "BUNDLE"),
         Option("key", "sign with this private key instead of your own", "FILE"),
         Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
@@ -51,6 +52,7 @@ def run(args: Args) -> int:
     options = Options(
         argv=args.command,
         policy=args.text("policy"),
+        follow_policy=args.flag("follow-policy"),
         output=args.text("o"),
         key=args.text("key"),
         read=args.texts("read"),

@@ -6,7 +6,7 @@ comes before a wildcard, and then the file's order. A denial names the rule that
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -54,6 +54,13 @@ def decide_dial(policy: Policy, host: str, port: int, now: datetime) -> Verdict:
     if meant:
         return Deny(f"{meant[0].name} {_out_of_time(meant[0], now)}", "")
     return _not_named(policy, host, port)
+
+
+def holding(policy: Policy, host: str, port: int, now: datetime) -> tuple[Rule, ...]:
+    """Return the rules that cover a connection now, without their names: those count tables, not meanings."""
+    return tuple(
+        replace(rule, name="") for rule in _covering(policy, host, port) if not _out_of_time(rule, now)
+    )
 
 
 def decide_name(policy: Policy, host: str, now: datetime) -> Verdict:

@@ -11,6 +11,7 @@ from mediator.credentials import Broker
 from mediator.judgement import Asked, Forward, Refusal, judge, judge_trailers
 from mediator.ledger import Ledger
 from mediator.link import Link
+from mediator.standing import Standing
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import secret
 from tests.support.policies import NOON
@@ -24,7 +25,7 @@ def link(target: Destination = API, *, tls: bool = True) -> Link:
     policy = Policy(allow_hosts=(HostRule(target.host, target.port),))
     broker = Broker([secret(VALUE, str(target))])
     book = Ledger(ListRecorder(), lambda _: None, lambda: 0.0)
-    return Link(target, tls, None, policy, broker, book, lambda: 0)
+    return Link(target, tls, None, Standing(policy), broker, book, lambda: 0)
 
 
 def asked(*headers: tuple[bytes, bytes], **more: bytes) -> Asked:
@@ -143,7 +144,7 @@ def test_a_placeholder_toward_another_port_is_refused() -> None:
     here = link()
     elsewhere = Destination("api.example.test", 8443)
     policy = Policy(allow_hosts=(HostRule("api.example.test", 8443),))
-    other = Link(elsewhere, True, None, policy, here.broker, here.ledger, here.clock)
+    other = Link(elsewhere, True, None, Standing(policy), here.broker, here.ledger, here.clock)
     judged = judge(asked((b"Host", b"api.example.test:8443"), (b"k", PLACEHOLDER)), other)
     assert isinstance(judged, Refusal)
     assert judged.denied.reason == "secrets.API_KEY is not bound to api.example.test:8443"
@@ -152,7 +153,7 @@ def test_a_placeholder_toward_another_port_is_refused() -> None:
 def narrowed(**more: object) -> Link:
     """A link whose one rule has conditions."""
     rule = Rule("api.example.test", name="allow 1: api.example.test", **more)  # type: ignore[arg-type]
-    return replace(link(), policy=Policy(allow=(rule,)))
+    return replace(link(), standing=Standing(Policy(allow=(rule,))))
 
 
 @pytest.mark.parametrize(
@@ -193,6 +194,6 @@ def test_how_bodies_are_recorded_is_said_by_the_rule_that_allowed_the_request() 
     name = "api.example.test"
     read = Rule(name, methods=("GET",), body=Body.HASH)
     write = Rule(name, methods=("PUT",))
-    here = replace(link(), policy=Policy(allow=(read, write)))
+    here = replace(link(), standing=Standing(Policy(allow=(read, write))))
     kept = [judge(asked(HOST, method=method), here) for method in (b"GET", b"PUT")]
     assert [one.body for one in kept if isinstance(one, Forward)] == [Body.HASH, Body.WHOLE]

@@ -150,12 +150,14 @@ def test_a_server_that_refuses_is_a_reset_and_a_sentence() -> None:
 
 def test_nothing_is_passed_on_that_cannot_be_recorded() -> None:
     got: list[bytes] = []
+    done = threading.Event()
 
     def keep(connection: socket.socket) -> None:
         try:
             got.append(connection.recv(100))
         except ConnectionResetError:
             got.append(b"<reset>")
+        done.set()
 
     recorder = ListRecorder()
     with tunnelled(keep, recorder=recorder) as (rig, server), open_one(rig) as sock:
@@ -167,6 +169,7 @@ def test_nothing_is_passed_on_that_cannot_be_recorded() -> None:
         with pytest.raises(ConnectionResetError):
             sock.recv(100)
         assert len(rig.fatal) == 1
+        assert done.wait(10)
     assert got == [b"<reset>"]
 
 
