@@ -2,7 +2,8 @@
 
 The boundary is forked first, while this process has one thread and few imports. Whatever was asked, allowed
 and granted is in the file before the agent's first instruction. When the agent has ended, the mediator is
-drained, the file is searched for credentials, and only then sealed. A record that cannot be kept ends the
+drained, and only then the file is sealed: each event, and each stream across the borders of its events, was
+searched for credentials before it was written. A record that cannot be kept ends the
 run with 123, a limit of the policy's with 124; what fails before the agent starts refuses it with 125.
 Nothing here prints: `say` gets each sentence that the user should see.
 """
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from hark.policy.model import Policy
     from launcher.plan import Plan
     from mediator.ca import RunCA
-    from mediator.credentials import Broker
     from mediator.ledger import Summary
     from mediator.publish import Opened
     from mediator.serve import Mediator
@@ -129,7 +129,7 @@ class _Run:
         except RecordError as error:
             raise _refusal(error) from error
         with writer:
-            return self._recorded(writer, broker)
+            return self._recorded(writer)
 
     def fail(self, why: str) -> None:
         """Mark the run as failed and end it. From any thread; the first reason is the one that counts."""
@@ -154,17 +154,17 @@ class _Run:
             self.limit = f"limits.time was reached: the agent ran for {seconds:g} seconds"
         self.boundary.terminate(self.limit or "", GRACE_S)
 
-    def _recorded(self, writer: Writer, broker: Broker) -> int:
+    def _recorded(self, writer: Writer) -> int:
         before = project.fingerprints(self.prepared.project.watched)
         try:
             mediator = self._start(writer)
         except HarkError as error:
             refusal = _refusal(error)
-            self._seal(writer, broker, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
+            self._seal(writer, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
             raise refusal from error
         try:
             ended = self._attend(mediator)
-            code = self._finish(writer, broker, ended)
+            code = self._finish(writer, ended)
             self._summarise(mediator, before)
             if ended.refused:
                 self.say(nesting.refused(ended.refused))
@@ -255,32 +255,31 @@ class _Run:
             self.say(sentence)
         return opened
 
-    def _finish(self, writer: Writer, broker: Broker, ended: Ended) -> int:
+    def _finish(self, writer: Writer, ended: Ended) -> int:
         """Say how the run ended, on the record and to the caller."""
         limit = None if self.failure is not None else self.limit or ended.limit
         if limit is not None:
             self.say(f"the run was ended: {limit}")
-            sealed = self._seal(writer, broker, outcome.reason(outcome.INTERRUPTED, limit), EXIT_LIMIT)
+            sealed = self._seal(writer, outcome.reason(outcome.INTERRUPTED, limit), EXIT_LIMIT)
             return EXIT_LIMIT if sealed else EXIT_RECORDER
         why = self.failure or ended.killed
         if why is None and writer.refused:
             why = f"{writer.refused} events could not be recorded"
         if why is not None:
             self.say(f"the run was ended: {why}")
-            self._seal(writer, broker, outcome.reason(outcome.RECORDER_FAILED, why), EXIT_RECORDER)
+            self._seal(writer, outcome.reason(outcome.RECORDER_FAILED, why), EXIT_RECORDER)
             return EXIT_RECORDER
         if ended.left:
             self.say(left_behind(ended.left))
-        sealed = self._seal(writer, broker, _reason(ended), ended.status)
+        sealed = self._seal(writer, _reason(ended), ended.status)
         return ended.status if sealed else EXIT_RECORDER
 
-    def _seal(self, writer: Writer, broker: Broker, reason: str, code: int) -> bool:
-        """Write the end, search the file for credentials, sign it and move it; False if it stays unsealed."""
+    def _seal(self, writer: Writer, reason: str, code: int) -> bool:
+        """Write the end, sign the file and move it; False if it stays unsealed."""
         from hark.bundle.bounds import RunEnd
 
         try:
             writer.append(RunEnd(ended_at=time.time_ns(), exit_code=code, reason=reason))
-            broker.scan_file(self.place.path)
             sealed = writer.seal(reason, self.place.key)
         except RecordError as error:
             self.say(f"the record was not sealed: {error}; what there is lies in {self.place.path}")

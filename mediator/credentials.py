@@ -36,7 +36,6 @@ _ALPHABET: Final = string.ascii_letters + string.digits
 _PREFIX: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9]{0,11}[-_]){1,4}|AIza|AKIA|ASIA|ya29\.|eyJ")
 _SYSTEM: Final = secrets.SystemRandom()
 _BASIC: Final = re.compile(rb"(?i)(basic +)([A-Za-z0-9+/=_-]+) *")
-_READ_STEP: Final = 1 << 20
 
 type HeaderList = Sequence[tuple[bytes, bytes]]
 
@@ -131,6 +130,11 @@ class Broker:
         raise TypeError("a broker holds real credentials and is never pickled")
 
     @property
+    def longest(self) -> int:
+        """How many bytes the longest form of a real value has that `guard` knows; 0 where there is none."""
+        return self._values.longest
+
+    @property
     def holds_any(self) -> bool:
         """Tell whether there is any credential to look for."""
         return bool(self._secrets)
@@ -202,18 +206,6 @@ class Broker:
         name = self._values.find(payload)
         if name is not None:
             raise RecordError(f"an event with the real value of secrets.{name} in it was not recorded")
-
-    def scan_file(self, path: str) -> None:
-        """Raise RecordError if a real value stands anywhere in a file, also across the borders of events."""
-        scan = self.incoming()
-        try:
-            with open(path, "rb") as file:
-                while piece := file.read(_READ_STEP):
-                    scan.feed(piece)
-        except FoundError as found:
-            raise RecordError(
-                f"{path} has the real value of secrets.{found.name} in it and is not sealed"
-            ) from None
 
     def _swap(self, value: bytes, target: Destination, used: dict[str, Injection]) -> bytes | Refused:
         basic = _BASIC.fullmatch(value)

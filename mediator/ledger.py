@@ -85,7 +85,9 @@ class Ledger:
         *,
         events_per_s: int | None = None,
         on_limit: Callable[[str], None] | None = None,
+        check: Callable[[Event], None] | None = None,
     ) -> None:
+        self._check = check
         self._recorder = recorder
         self._on_fatal = on_fatal
         self._on_limit = on_limit or on_fatal
@@ -108,6 +110,8 @@ class Ledger:
             raise RecordError(f"nothing is recorded after a failure: {self.fatal}")
         try:
             self._keep_pace()
+            if self._check is not None:
+                self._check(event)
             self._last = self._recorder.append(event, durable=durable)
         except LimitError as error:
             self._mark(str(error), self._on_limit)

@@ -22,6 +22,7 @@ from hark.policy.model import Policy
 from launcher.plan import Sockets
 from mediator import descriptors
 from mediator.addresses import AddressPool
+from mediator.borders import Borders
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig, Recorder
 from mediator.credentials import Broker
@@ -72,6 +73,7 @@ class Mediator:
             time.monotonic,
             events_per_s=config.policy.limits.events_per_s,
             on_limit=on_limit,
+            check=Borders(self.broker).check,
         )
         self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
         self._ports = None if published is None else Ports(published, self._engine, self._ledger)

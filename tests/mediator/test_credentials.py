@@ -4,7 +4,6 @@ import base64
 import copy
 import pickle
 import random
-from pathlib import Path
 
 import pytest
 
@@ -180,15 +179,6 @@ def test_the_guard_refuses_a_payload_with_the_value_in_any_form(broker: Broker, 
 
 def test_the_control_the_guard_passes_placeholders(broker: Broker) -> None:
     broker.guard(b"x" + MINE.placeholder.encode() + VALUE[:-1].encode())
-
-
-def test_a_file_is_searched_across_the_borders_of_events(broker: Broker, tmp_path: Path) -> None:
-    clean, dirty = tmp_path / "clean", tmp_path / "dirty"
-    clean.write_bytes(bytes(3 << 20) + MINE.placeholder.encode())
-    dirty.write_bytes(bytes((1 << 20) - 10) + VALUE.encode() + bytes(100))
-    broker.scan_file(str(clean))
-    with pytest.raises(RecordError, match="not sealed"):
-        broker.scan_file(str(dirty))
 
 
 def test_a_broker_shows_and_pickles_no_value(broker: Broker) -> None:
