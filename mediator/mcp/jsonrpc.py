@@ -89,8 +89,7 @@ def readable(text: str) -> str:
 
 
 def _parsed(data: bytes) -> Any:
-    if b"\r" in data.rstrip(b"\r\n"):
-        raise MessageError("it has a carriage return between its parts")
+    _check_lines(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -105,6 +104,12 @@ def _parsed(data: bytes) -> Any:
         raise MessageError("it is not JSON") from None
     _check_depth(value)
     return value
+
+
+def _check_lines(data: bytes) -> None:
+    """Refuse what a reader of lines may take for several messages. Raises MessageError."""
+    if b"\r" in data.rstrip(b"\r\n"):
+        raise MessageError("it has a carriage return between its parts")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ exit, junk, long, orphan (starts a process that outlives it and gives its number
 """
 
 import base64
+import io
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ import sys
 
 def main() -> None:
     """Answer until the input ends; what was seen goes into the file SEEN."""
-    for line in sys.stdin:  # universal newlines, as programs read
+    for line in io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8"):  # as the protocol's own library reads
         if seen := os.environ.get("SEEN"):
             with open(seen, "a") as file:
                 file.write(line)

@@ -141,7 +141,6 @@ DELETE = json.dumps(call("delete")).encode()
         (DELETE.decode().encode("utf-16"), {}, 400),
         (DELETE, {"Content-Type": "application/json; charset=utf-7"}, 415),
         (b"message=" + DELETE, {"Content-Type": "application/x-www-form-urlencoded"}, 400),
-        (DELETE, {"Upgrade": "websocket", "Connection": "Upgrade"}, 501),
         (b"[" * 100_000, {}, 400),
     ],
 )
@@ -153,6 +152,25 @@ def test_no_form_of_a_denied_call_reaches_the_server(
         got, _ = here.post(sent, headers=headers, chunked=chunked)
         assert here.bodies == []
     assert got == status
+
+
+@pytest.mark.parametrize(("tools", "status"), [(None, 101), (ALLOWED, 501)])
+def test_a_websocket_has_no_place_under_a_list_of_tools(tools: tuple[str, ...] | None, status: int):
+    key = "dGhlIHNhbXBsZSBub25jZQ=="  # RFC 6455, 1.3
+    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    with place(tools) as here, here.rig.https() as client:
+
+        @here.upstream.on("/ws")
+        def agree(call: Call) -> None:
+            call.send_response(101)
+            for name, value in (("Upgrade", "websocket"), ("Connection", "Upgrade")):
+                call.send_header(name, value)
+            call.send_header("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+            call.end_headers()
+            call.close_connection = True
+
+        client.request("GET", "/ws", headers=headers | {"Sec-WebSocket-Key": key})
+        assert client.getresponse().status == status
 
 
 def test_without_a_list_all_of_that_passes():
