@@ -15,7 +15,10 @@ _OVERFLOW_ID: Final = 65534
 _NSSWITCH: Final = (
     "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"
 )
-_HOSTS: Final = f"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 {HOSTNAME}\n"
+_HOSTS: Final = (
+    "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
+    f"127.0.1.1 {HOSTNAME}\n::1 {HOSTNAME}\n"  # both families, or a program asks the resolver for the other
+)
 
 
 def user_name(plan: Plan, identity: Identity) -> str:

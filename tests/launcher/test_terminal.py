@@ -5,68 +5,18 @@ import fcntl
 import os
 import pty
 import re
-import select
 import signal
 import struct
 import termios
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from launcher.supervise import launch
 from tests.launcher.rig import SYSTEM_PYTHON, WHO, become_ordinary, plan, project
-
-PATIENCE: Final = 20.0
-
-
-@dataclass
-class Seat:
-    """The person's end: what was shown, and the supervisor's process."""
-
-    master: int
-    process: int
-    shown: bytes = b""
-
-    def until(self, text: str) -> str:
-        """Read until `text` is shown."""
-        deadline = time.monotonic() + PATIENCE
-        while text.encode() not in self.shown:
-            ready, _, _ = select.select([self.master], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
-                raise AssertionError(f"{text!r} was not shown, but {self.shown!r}")
-            try:
-                data = os.read(self.master, 65536)
-            except OSError:
-                data = b""
-            if not data:
-                raise AssertionError(f"{text!r} was not shown before the end, but {self.shown!r}")
-            self.shown += data
-        before, _, after = self.shown.partition(text.encode())
-        self.shown = after
-        return before.decode() + text
-
-    def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
-
-    def state(self) -> str:
-        """The supervisor's state letter in /proc."""
-        return Path(f"/proc/{self.process}/stat").read_text().rpartition(") ")[2][0]
-
-    def modes(self) -> list[object]:
-        return termios.tcgetattr(self.master)
-
-    def raw(self) -> bool:
-        return not int(self.modes()[3]) & termios.ICANON  # type: ignore[call-overload]
-
-    def wait_for(self, what: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not what():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+from tests.support.seat import Seat
 
 
 @contextlib.contextmanager

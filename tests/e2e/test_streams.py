@@ -1,0 +1,101 @@
+"""Standard streams with hark in between are as without it: sizes, ends, refusals to read, exit codes."""
+
+import hashlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.rig import Desk, ok
+from tests.support.user import identity
+
+pytestmark = pytest.mark.e2e
+
+SIZE = 10 << 20
+DATA = os.urandom(1 << 16) * (SIZE >> 16)
+SUM = hashlib.sha256(DATA).hexdigest()
+
+
+def in_shell(desk: Desk, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a bash script of the user's, in whose project `hark-run` runs a command under hark."""
+    folder = Path(desk.user.hark).parent
+    desk.write(
+        "hark-run", f'#!/bin/sh\nexec {folder}/hark run -o "$(mktemp -u)" -- "$@" 2>/dev/null\n'
+    ).chmod(0o755)
+    env = dict(desk.user.env) | desk.env
+    return subprocess.run(
+        ["bash", "-c", script],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=desk.project,
+        env=env,
+        timeout=120,
+        **identity(desk.user),
+    )
+
+
+def test_ten_megabytes_pass_from_a_pipe_to_a_pipe(rootless: Desk):
+    with rootless.start("run", "-o", rootless.bundle, "--", "cat", stdin=subprocess.PIPE) as process:
+        out, err = process.communicate(DATA, 60)
+    assert process.returncode == 0, err
+    assert hashlib.sha256(out).hexdigest() == SUM
+
+
+def test_ten_megabytes_pass_from_a_file_to_a_file(rootless: Desk):
+    rootless.write("in", DATA)
+    ended = in_shell(rootless, "./hark-run cat <in >out; echo $?")
+    assert ended.stdout == "0\n", ended.stderr
+    assert hashlib.sha256((rootless.project / "out").read_bytes()).hexdigest() == SUM
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        ("H yes | head -1; echo ${PIPESTATUS[0]}", "y\n141\n"),
+        ("H yes 2>/dev/null | head -1; echo ${PIPESTATUS[0]}", "y\n141\n"),
+        ("yes | H head -1; echo ${PIPESTATUS[*]}", "y\n141 0\n"),
+        ("H cat </dev/null; echo $?", "0\n"),
+        ("H sh -c 'echo x' >/dev/full; echo $?", None),
+        ("echo in | H sh -c 'exec >&-; cat >file; exit 5'; echo $?; cat file", "5\nin\n"),
+        ("seq 100000 | H sh -c 'sleep 0.2; tail -1'", "100000\n"),
+        ("H seq 200000 | (sleep 0.3; tail -1)", "200000\n"),
+        ("H sh -c 'exit 7' | cat; echo ${PIPESTATUS[0]}", "7\n"),
+        ("H sh -c 'kill -9 $$'; echo $?", "137\n"),
+        ("H sh -c 'exec <&-; sleep 0.1; echo done' < <(yes)", "done\n"),
+        ("H sh -c 'trap \"\" PIPE; yes 2>/dev/null' | head -1; echo ${PIPESTATUS[0]}", "y\n1\n"),
+    ],
+)
+def test_ends_of_streams_are_as_without_hark(rootless: Desk, script: str, shown: str | None):
+    bare = in_shell(rootless, script.replace("H ", "")).stdout
+    assert shown is None or bare == shown
+    assert in_shell(rootless, script.replace("H ", "./hark-run ")).stdout == bare
+
+
+def test_a_stream_that_is_closed_is_empty_inside_and_takes_everything(rootless: Desk):
+    """Unlike without hark, where the next file that a program opens would become its standard stream."""
+    script = "readlink /proc/self/fd/0 >&2; cat; echo lost"
+    rootless.write("h", f'#!/bin/sh\nexec {Path(rootless.user.hark)} run -o r.hark -- "$@" <&- >&-\n').chmod(
+        0o755
+    )
+    ended = in_shell(rootless, f"./h sh -c '{script}'")
+    assert ended.returncode == 0
+    assert "/dev/null\n" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_an_agent_that_leaves_standard_input_unread_ends_the_run(rootless: Desk):
+    with rootless.start("run", "-o", rootless.bundle, "--", "true", stdin=subprocess.PIPE) as process:
+        assert process.wait(30) == 0
+        process.stdin.close()
+
+
+def test_nohup_holds_inside(rootless: Desk):
+    def ignore() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    program = "import signal; print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
+    ended = ok(rootless.run("--", "python3", "-c", program, preexec_fn=ignore))
+    assert ended.stdout == "True\n"

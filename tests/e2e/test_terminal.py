@@ -1,0 +1,198 @@
+"""hark as a job of a person's shell: a real bash on a real terminal, with and without hark."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import struct
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.rig import Desk
+from tests.support.seat import Seat
+
+pytestmark = pytest.mark.e2e
+
+
+@contextmanager
+def shell(desk: Desk) -> Iterator[Seat]:
+    """An interactive bash of the user's, with `hark` on its PATH and `% ` for a prompt."""
+    env = (
+        dict(desk.user.env)
+        | desk.env
+        | {"PS1": "% ", "TERM": "xterm", "HISTFILE": "", "INPUTRC": "/dev/null"}
+    )
+    env["PATH"] = f"{Path(desk.user.hark).parent}:{env['PATH']}"
+    process, master = pty.fork()
+    if process == 0:
+        try:
+            if os.geteuid() != desk.user.uid:
+                os.setgroups([])
+                os.setresgid(desk.user.gid, desk.user.gid, desk.user.gid)
+                os.setresuid(desk.user.uid, desk.user.uid, desk.user.uid)
+            os.chdir(desk.project)
+            os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
+        finally:
+            os._exit(99)
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    seat = Seat(master, process)
+    try:
+        seat.until("% ")
+        say(seat, "stty -echo; bind 'set enable-bracketed-paste off' 2>/dev/null")
+        yield seat
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        os.close(master)
+
+
+def say(seat: Seat, line: str) -> str:
+    """Type a command and return what is shown before the next prompt."""
+    seat.type(f"{line}\n")
+    return seat.until("% ")
+
+
+def test_ctrl_z_gives_the_prompt_back_and_fg_goes_on(at: Desk):
+    with shell(at) as seat:
+        seat.type("hark run -- sh -c 'echo ready; read line; echo got-$line; exit 3'\n")
+        seat.until("ready")
+        seat.wait_for(seat.raw)
+        seat.type("\x1a")
+        seat.until("Stopped")
+        seat.until("% ")
+        assert "Stopped" in say(seat, "jobs")
+        seat.type("fg\n")
+        seat.until("hark run")
+        seat.wait_for(seat.raw)
+        seat.type("it\r")
+        seat.until("got-it")
+        seat.until("% ")
+        assert "code-3" in say(seat, "echo code-$?")
+
+
+def test_an_agent_that_stops_itself_is_a_stopped_job_and_bg_and_fg_continue_it(rootless: Desk):
+    with shell(rootless) as seat:
+        seat.type("hark run -- sh -c 'kill -STOP $$; echo on; read x; echo end'\n")
+        seat.until("Stopped")
+        seat.until("% ")
+        say(seat, "bg")
+        seat.until("on")
+        seat.type("fg\n")
+        seat.wait_for(seat.raw)
+        seat.type("\r")
+        seat.until("end")
+        seat.until("% ")
+
+
+@pytest.mark.parametrize(("key", "code"), [("\x03", 130), ("\x1c", 131)])
+def test_ctrl_c_and_ctrl_backslash_end_the_agent_and_the_shell_sees_it(rootless: Desk, key: str, code: int):
+    lines = (
+        "import signal",
+        "for n in (2, 3): signal.signal(n, signal.SIG_DFL)",
+        "print('ready', flush=True)",
+    )
+    program = "\n".join((*lines, "signal.pause()"))
+    rootless.write("wait.py", program)
+    with shell(rootless) as seat:
+        before = seat.modes()
+        seat.type("hark run -- python3 wait.py\n")
+        seat.until("ready")
+        seat.wait_for(seat.raw)
+        seat.type(key)
+        seat.until("% ")
+        assert f"code-{code}" in say(seat, "echo code-$?")
+        assert seat.modes() == before
+
+
+def test_a_supervisor_that_is_killed_leaves_the_terminal_as_it_was(rootless: Desk):
+    with shell(rootless) as seat:
+        before = seat.modes()
+        seat.type("hark run -- sh -c 'echo ready; sleep 60'\n")
+        seat.until("ready")
+        seat.wait_for(seat.raw)
+        group = os.tcgetpgrp(seat.master)
+        os.kill(group, signal.SIGKILL)
+        seat.until("Killed")
+        seat.wait_for(lambda: seat.modes() == before)
+
+
+def test_an_interactive_shell_inside_has_job_control(at: Desk):
+    at.env |= {"PS1": "in> "}
+    with shell(at) as seat:
+        seat.type("hark run -- bash --norc --noprofile --noediting -i\n")
+        seat.until("bash-")
+        seat.type("stty -echo; PS1='in> '\n")
+        seat.until("in> ")
+        seat.type("sh -c 'echo read$((1))y; exec sleep 60'\n")
+        seat.until("read1y")
+        seat.type("\x1a")
+        shown = seat.until("in> ")
+        assert "Stopped" in shown
+        seat.type("exit 4\n")
+        shown += seat.until("There are stopped jobs")
+        seat.type("exit 4\n")
+        shown += seat.until("% ")
+        assert "no job control" not in shown
+        assert "code-4" in say(seat, "echo code-$?")
+
+
+def test_a_full_screen_editor_draws_edits_and_gives_the_screen_back(at: Desk):
+    at.write("note", "old\n")
+    with shell(at) as seat:
+        before = seat.modes()
+        seat.type("hark run -- vim -u NONE -n note\n")
+        seat.until("old")
+        seat.wait_for(seat.raw)
+        seat.type("cwnew\x1b:wq\r")
+        seat.until("recorded")
+        seat.until("% ")
+        assert seat.modes() == before
+    assert (at.project / "note").read_text() == "new\n"
+
+
+def test_a_pager_knows_the_size_of_the_screen_and_follows_it(rootless: Desk):
+    rootless.write("long", "".join(f"line-{number}\n" for number in range(200)))
+    with shell(rootless) as seat:
+        seat.type("hark run -- less -d long\n")
+        seat.until("line-22")
+        seat.wait_for(seat.raw)
+        fcntl.ioctl(seat.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+        seat.until("line-38")
+        seat.type("q")
+        seat.until("% ")
+
+
+MIXED = "import os; print('sees', *(os.isatty(fd) for fd in range(3)))"
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("{}", "True True True"),
+        ("{} </dev/null", "False True True"),
+        ("echo x | {}", "False True True"),
+        ("{} | cat", "True False True"),
+        ("{} 2>/dev/null", "True True False"),
+    ],
+)
+def test_each_stream_is_a_terminal_where_it_would_be_without_hark(rootless: Desk, line: str, seen: str):
+    rootless.write("mixed.py", MIXED)
+    with shell(rootless) as seat:
+        for prefix in ("", "hark run -- "):
+            shown = say(seat, line.format(f"{prefix}python3 mixed.py"))
+            assert f"sees {seen}" in shown, prefix
+
+
+def test_a_pipeline_on_the_terminal_is_interrupted_as_a_whole(rootless: Desk):
+    with shell(rootless) as seat:
+        seat.type("sleep 60 | hark run -- sh -c 'echo ready; cat' | cat\n")
+        seat.until("ready")
+        seat.type("\x03")
+        seat.until("% ")
+        assert "codes-130 130 130" in say(seat, 'echo "codes-${PIPESTATUS[*]}"')
