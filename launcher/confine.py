@@ -20,13 +20,16 @@ import signal
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from launcher import ceilings, kernel, landlock, refusals, seccomp, wire
+from launcher import ceilings, kernel, landlock, refusals, seccomp, streams, wire
 from launcher.caller import Inherited
 from launcher.plan import Plan
 from launcher.view import View
 
 _SHELL: Final = "/bin/sh"
 _SHEBANG_BYTES: Final = 256  # what the kernel reads of a script
+_NO_DUMP: Final = 1
+"""Bytes of a core dump. A limit of 0 does not keep the kernel from starting the program that core_pattern
+names, on the host and as root; 1 does, and makes no file either (do_coredump in fs/coredump.c)."""
 _NOT_FOUND: Final = (errno.ENOENT, errno.ENOTDIR)
 
 
@@ -50,9 +53,11 @@ def become(agent: Agent) -> NoReturn:
     try:
         _own_group(agent.terminal)
         _standard_streams(agent.terminal)
+        if agent.plan.nested:
+            streams.copy_input()
         _close_all_but(agent.status)
         _reset_signals(agent.inherited)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (_NO_DUMP, _NO_DUMP))
         kernel.drop_capabilities()
         kernel.no_new_privileges()
         step = "apply Landlock"

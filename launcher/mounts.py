@@ -29,17 +29,23 @@ _SCAFFOLD: Final = "/.hark"
 _EMPTY_FILE: Final = f"{_SCAFFOLD}/file"
 _EMPTY_DIRECTORY: Final = f"{_SCAFFOLD}/directory"
 
-_PROC_READ_ONLY: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
+_PROC_READ_ONLY: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "pressure")
 """A process with uid 0, or the caller's own, could otherwise turn the host's kernel settings through them."""
 _PROC_MASKED: Final = (
+    "interrupts",
+    "iomem",
+    "ioports",
+    "kallsyms",
     "kcore",
     "keys",
     "key-users",
     "kmsg",
     "latency_stats",
+    "locks",
     "sched_debug",
     "timer_list",
 )
+"""What else of the host runs, where its kernel lies, and when its keys are pressed."""
 _DEVICE_LINKS: Final = {
     "fd": "/proc/self/fd",
     "stdin": "/proc/self/fd/0",

@@ -10,6 +10,7 @@ that hide their flags behind one look as if they did not exist.
 import ctypes
 import errno
 import os
+import resource
 import socket
 import struct
 from typing import Final
@@ -17,7 +18,7 @@ from typing import Final
 from hark.errors import ConfinementError
 from launcher import kernel
 from launcher.numbers import ARM64, NEWEST_KNOWN, X86_64, Numbers
-from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED
+from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED, UNNESTED
 
 type Instruction = tuple[int, int, int, int]
 type Block = list[Instruction]
@@ -74,6 +75,10 @@ def _refuse(number: int = errno.EPERM) -> Block:
 
 def _argument(index: int) -> Instruction:
     return (_LOAD, 0, 0, _ARGUMENTS_OFFSET + 8 * index)
+
+
+def _high(index: int) -> Instruction:
+    return (_LOAD, 0, 0, _ARGUMENTS_OFFSET + 8 * index + 4)
 
 
 def _case(value: int, block: Block) -> Block:
@@ -155,9 +160,23 @@ def _judgements(*, nested: bool) -> dict[str, Block]:
         "mkdirat": _without_bits(2, _SET_ID_BITS),
         "mknod": _without_bits(1, _SET_ID_BITS),
         "mknodat": _without_bits(2, _SET_ID_BITS),
-        # Process 1 has the agent's uid: a limit on its processor time would end the run in our name.
-        "prlimit64": [_argument(0), *_case(1, _refuse()), *_give(_ALLOW)],
+        "prlimit64": _prlimit(),
+        "setrlimit": [_argument(0), *_case(int(resource.RLIMIT_CORE), _refuse(0)), *_give(_ALLOW)],
     }
+
+
+def _prlimit() -> Block:
+    """Process 1 has the agent's uid: a limit on its processor time would end the run in our name.
+
+    The limit on core dumps keeps the host's core_pattern program from being started by the agent
+    (`launcher.confine`), so it stays as it is. Most programs lower it to none: they have what they want, and
+    are answered as if they had done it. Who asks for the old value in the same call is refused.
+    """
+    unchanged = [_argument(2), (_JUMP_EQUAL, 0, 3, 0), _high(2), (_JUMP_EQUAL, 0, 1, 0), *_give(_ALLOW)]
+    asks = [_argument(3), (_JUMP_EQUAL, 0, 3, 0), _high(3), (_JUMP_EQUAL, 0, 1, 0), *_refuse(0)]
+    core = [*unchanged, *asks, *_refuse()]
+    limits = [_argument(1), *_case(int(resource.RLIMIT_CORE), core), *_give(_ALLOW)]
+    return [_argument(0), *_case(1, _refuse()), *limits]
 
 
 def _numbers(table: dict[str, Numbers], architecture: int) -> list[int]:
@@ -187,6 +206,9 @@ def program(architecture: int, *, nested: bool = False) -> Block:
             block += _case(number, judgement)
     for number in _numbers(MISSING, architecture):
         block += _case(number, missing)
+    if nested:
+        for number in _numbers(UNNESTED, architecture):
+            block += _case(number, _refuse(errno.EOPNOTSUPP))
     allowed = ALLOWED | NESTED if nested else ALLOWED
     for first, last in _ranges(_numbers(allowed, architecture)):
         block += [(_JUMP_GREATER_EQUAL, 0, 2, first), (_JUMP_GREATER, 1, 0, last), *_give(_ALLOW)]

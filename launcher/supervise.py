@@ -25,6 +25,7 @@ from launcher.doorway import Doorway
 from launcher.identity import Identity, agent_identity
 from launcher.plan import Plan, Sockets
 from launcher.signals import FOR_GROUP, TERMINATING, Inbox, stop_as
+from launcher.streams import write_only_terminals
 from launcher.terminal import Relay
 
 _LOST: Final = "the process that holds the boundary was ended by something else"
@@ -124,6 +125,8 @@ def launch(plan: Plan) -> "Boundary":
     if _threads() != 1:
         raise RuntimeError("launch() forks: call it before the first thread is started")
     settle_streams()
+    if not plan.terminal:
+        write_only_terminals()
     identity = agent_identity(os.getuid(), os.getgid(), os.environ)
     handed_down = inherited()
     supervisor = os.getpid()

@@ -33,7 +33,7 @@ JUDGED: Final = _rows(
         "personality",  # executable stacks and other worlds
         *("open", "openat", "creat", "mkdir", "mkdirat", "mknod", "mknodat"),  # files that are born setuid
         *("chmod", "fchmod", "fchmodat", "fchmodat2"),  # or become it
-        "prlimit64",  # of process 1
+        *("prlimit64", "setrlimit"),  # of process 1, and on core dumps
     )
 )
 """Allowed for some arguments only."""
@@ -62,6 +62,13 @@ MISSING: Final = _rows(
 NESTED: Final = _rows(("mount", "umount2", "pivot_root", "chroot", "sethostname"))
 """Allowed besides where the agent may make namespaces of its own: bubblewrap and Chromium call them."""
 
+UNNESTED: Final = _rows(("setxattr", "lsetxattr", "fsetxattr"))
+"""Allowed, but not where the agent may make namespaces, as by a file system without attributes.
+
+The owner of a user namespace may put file capabilities on what it owns. Root's agent owns root's files by way
+of an idmapped mount, and the capabilities would be the host's.
+"""
+
 # By what they are for, so that a missing relative is seen. The default profile of moby
 # (profiles/seccomp/default.json), in its newest version, allows each of them without any capability.
 AS_CONTAINERS: Final[dict[str, str]] = {
@@ -78,7 +85,7 @@ AS_CONTAINERS: Final[dict[str, str]] = {
         "map_shadow_stack"
     ),
     "processes, threads and signals": (
-        "execveat exit exit_group get_robust_list getcpu ioprio_get ioprio_set setrlimit tkill "
+        "execveat exit exit_group get_robust_list getcpu ioprio_get ioprio_set tkill "
         "process_vm_readv process_vm_writev rt_sigpending rt_sigqueueinfo rt_tgsigqueueinfo "
         "sched_rr_get_interval sched_get_priority_max sched_get_priority_min sched_setparam "
         "futex_requeue futex_wait futex_waitv futex_wake"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import socket
 import struct
 
@@ -10,7 +11,7 @@ import pytest
 from hark.errors import ConfinementError
 from launcher import seccomp
 from launcher.numbers import ARM64, NEWEST_KNOWN, X86_64
-from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED
+from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED, UNNESTED
 from tests.launcher.rig import contained, shell
 
 ARCH = {X86_64: 0xC000003E, ARM64: 0xC00000B7}
@@ -36,7 +37,7 @@ def run(program: seccomp.Block, number: int, args: tuple[int, ...] = (), arch: i
                 return ALLOW
             if value == 0x7FC00000:
                 return ASK
-            return KILL if value == 0x80000000 else errno.errorcode[value & 0xFFFF]
+            return KILL if value == 0x80000000 else errno.errorcode.get(value & 0xFFFF, str(value & 0xFFFF))
         else:
             holds = {0x15: accumulator == value, 0x25: accumulator > value, 0x35: accumulator >= value}
             holds[0x45] = bool(accumulator & value)
@@ -174,6 +175,72 @@ def test_old_calls_of_x86_64_are_judged_too(name: str) -> None:
 def test_open_of_x86_64_is_judged_too() -> None:
     assert verdict(X86_64, "open", 0, os.O_CREAT, 0o4755) == "EPERM"
     assert verdict(X86_64, "open", 0, os.O_CREAT, 0o755) == ALLOW
+
+
+@BOTH
+def test_the_limit_on_core_dumps_stays_and_that_of_process_1_too(architecture: int) -> None:
+    core, other = int(resource.RLIMIT_CORE), int(resource.RLIMIT_NOFILE)
+    high = 1 << 32  # an address whose low half is zero
+    for new in (1, high):
+        assert verdict(architecture, "prlimit64", 0, core, new, 0) == "0"
+        assert verdict(architecture, "prlimit64", 0, core, new, 1) == "EPERM"
+        assert verdict(architecture, "prlimit64", 0, core, new, high) == "EPERM"
+        assert verdict(architecture, "prlimit64", 7, (1 << 32) | core, new, 0) == "0"
+        assert verdict(architecture, "prlimit64", 0, other, new, 1) == ALLOW
+        assert verdict(architecture, "prlimit64", 1, other, new, 0) == "EPERM"
+    assert verdict(architecture, "prlimit64", 0, core, 0, 1) == ALLOW
+    assert verdict(architecture, "setrlimit", core, 1) == "0"
+    assert verdict(architecture, "setrlimit", other, 1) == ALLOW
+
+
+@BOTH
+@pytest.mark.parametrize("name", sorted(UNNESTED))
+def test_attributes_are_not_written_by_who_may_own_a_namespace(architecture: int, name: str) -> None:
+    assert verdict(architecture, name) == ALLOW
+    assert verdict(architecture, name, nested=True) == errno.errorcode[errno.EOPNOTSUPP]
+
+
+DANGEROUS = {  # name: x86-64, arm64
+    "setns": (308, 268),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "kcmp": (312, 272),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "syslog": (103, 116),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "fanotify_init": (300, 262),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+    "reboot": (169, 142),
+    "swapon": (167, 224),
+    "acct": (163, 89),
+    "clock_settime": (227, 112),
+    "settimeofday": (164, 170),
+    "adjtimex": (159, 171),
+    "process_madvise": (440, 440),
+    "move_pages": (279, 239),
+    "migrate_pages": (256, 238),
+    "vhangup": (153, 58),
+    "setdomainname": (171, 162),
+    "lookup_dcookie": (212, 18),
+    "nfsservctl": (180, 42),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("nested", [False, True], ids=["plain", "nested"])
+def test_dangerous_calls_are_refused_nested_or_not(architecture: int, nested: bool) -> None:
+    program = seccomp.program(architecture, nested=nested)
+    for name, numbers in DANGEROUS.items():
+        assert run(program, numbers[architecture], arch=ARCH[architecture]) == "EPERM", name
 
 
 @BOTH

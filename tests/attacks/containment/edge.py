@@ -1,0 +1,142 @@
+"""Traps 3, 6 and 14: what the kernel offers besides files and sockets, each call by a program of its own."""
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+from launcher import confine, kernel, landlock, mounts, seccomp
+from tests.attacks.containment.calls import CALL, NO_FILTER
+from tests.attacks.containment.programs import as_root, inside, outside
+from tests.attacks.registry import Outcome, add
+from tests.launcher.rig import without
+
+CALLS: Final = {
+    "name a file by handle": (
+        "lambda: call(303, 264, n(-100), b'/usr', struct.pack('Ii', 128, 0) + bytes(128), ctypes.byref(ctypes.c_int()), n(0))"
+    ),
+    "compare the kernel's objects (kcmp)": "lambda: call(312, 272, n(os.getpid()), n(os.getpid()), n(0), n(0), n(0))",
+    "watch a whole file system (fanotify)": "lambda: call(300, 262, n(0x200), n(0))",
+    "put a key where the host keeps its own": "lambda: call(248, 217, b'user', b'hark', b'x', n(1), n(-2))",
+    "list mounts that no path leads to": (
+        "lambda: call(458, 458, struct.pack('IIQQQ', 32, 0, 0xffffffffffffffff, 0, 0), ctypes.create_string_buffer(800), n(9), n(0))"
+    ),
+    "live in another personality": "lambda: call(135, 92, n(0x400000))",
+    "limit the processor time of process 1": "lambda: call(302, 261, n(1), n(0), struct.pack('QQ', 1 << 40, 1 << 40), n(0))",
+    "signal by pidfd": "lambda: call(424, 424, n(call(434, 434, n(os.getpid()), n(0))), n(0), n(0), n(0))",
+    "take a descriptor out of another process": "lambda: call(438, 438, n(call(434, 434, n(os.getpid()), n(0))), n(0), n(0))",
+    "use POSIX asynchronous IO of the kernel": "lambda: call(206, 0, n(1), ctypes.byref(ctypes.c_long(0)))",
+}
+LINE: Final = """
+import fcntl, pty, termios, time
+child, master = pty.fork()
+if child == 0:
+    time.sleep(0.1)
+    try: fcntl.ioctl(0, termios.TIOCSTI, b'x'); print('SUCCEEDED', flush=True)
+    except OSError as error: print('REFUSED', error, flush=True)
+    os._exit(0)
+print(os.read(master, 99).decode().strip('x'))
+"""
+
+
+def _register(trap: int, name: str, program: str, change: Callable[[], Any] = NO_FILTER) -> None:
+    text = f"{CALL}\n{program}\n"
+    add(trap, name, lambda: inside(text), lambda: inside(text, change=change))
+
+
+for _name, _action in CALLS.items():
+    _register(6, _name, f"attempt({_action})")
+_register(6, "type into a terminal (TIOCSTI)", LINE)
+
+_register(
+    3,
+    "lower the limit on core dumps to 0, at which the host's core_pattern program is started",
+    """
+import resource
+def lower():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0: raise OSError('it stays')
+attempt(lower)
+""",
+)
+_register(
+    3,
+    "start with a limit on core dumps that starts the host's core_pattern program",
+    """
+import resource
+limit = resource.getrlimit(resource.RLIMIT_CORE)[0]
+print('SUCCEEDED' if limit != 1 else 'REFUSED', limit)
+""",
+    without(confine, "_NO_DUMP", 0),
+)
+
+
+def _open_process_1() -> None:
+    """Landlock, capabilities and dumpability each suffice, so all three go."""
+    set_dumpable, drop = kernel.set_dumpable, kernel.drop_capabilities
+
+    def open_up(*, dumpable: bool) -> None:
+        set_dumpable(dumpable=True)
+        if not dumpable:
+            drop()
+
+    without(landlock, "restrict")()
+    without(kernel, "set_dumpable", open_up)()
+
+
+_register(
+    14, "trace process 1", "attempt(lambda: call(101, 117, n(0x4206), n(1), n(0), n(0)))", _open_process_1
+)
+_register(
+    14,
+    "read the memory of process 1 by process_vm_readv",
+    """
+def peek():
+    space = ctypes.create_string_buffer(16)
+    try: return call(310, 270, n(1), struct.pack('QQ', ctypes.addressof(space), 16), n(1), struct.pack('QQ', 4096, 16), n(1), n(0))
+    except OSError as error:
+        if error.errno != errno.EFAULT: raise
+        return 'whatever is mapped'  # nothing is at that address, which is only asked once the right to read is there
+attempt(peek)
+""",
+    _open_process_1,
+)
+
+HOST_FILES: Final = ("interrupts", "kallsyms", "iomem", "locks", "timer_list", "key-users")
+for _file in HOST_FILES:
+    if os.path.exists(f"/proc/{_file}") and (as_root() or os.access(f"/proc/{_file}", os.R_OK)):
+        _text = f"attempt(lambda: len(open('/proc/{_file}').read(99)))\n"
+        add(
+            14,
+            f"read the host's /proc/{_file}",
+            lambda text=_text: inside(text),
+            lambda text=_text: outside(text),
+        )
+if os.path.exists("/proc/pressure/cpu"):
+    _text = "attempt(lambda: os.close(os.open('/proc/pressure/cpu', os.O_WRONLY)))\n"
+    add(
+        3,
+        "set a trigger on the host's load",
+        lambda: inside(_text),
+        lambda: inside(_text, change=without(mounts, "_PROC_READ_ONLY", ())),
+    )
+
+
+def _capable_file(change: Callable[[], Any] | None = None) -> Outcome:
+    from tests.attacks.containment.nested import OWNER
+
+    program = f"""{OWNER}
+import struct
+own(USER | NS)
+open('tool', 'w').close()
+grant = struct.pack('<5I', 0x02000001, 1 << 21, 0, 0, 0)
+attempt(lambda: done(libc.setxattr(b'tool', b'security.capability', grant, len(grant), 0)))
+"""
+    return inside(program, nested=True, change=change)
+
+
+add(
+    3,
+    "nested: make a file of root's that gives a capability of the host's",
+    _capable_file,
+    lambda: _capable_file(without(seccomp, "UNNESTED", {})),
+)
