@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from launcher.identity import Identity
-from launcher.plan import GATEWAY_V4, HOSTNAME, Plan
+from launcher.plan import AGENT_V6, GATEWAY_V4, HOSTNAME, Plan
 
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_-]{0,30}", re.ASCII)
 _DEFAULT_NAME: Final = "agent"
@@ -17,7 +17,8 @@ _NSSWITCH: Final = (
 )
 _HOSTS: Final = (
     "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
-    f"127.0.1.1 {HOSTNAME}\n::1 {HOSTNAME}\n"  # both families, or a program asks the resolver for the other
+    # Both families, or a program asks the resolver for the other; glibc takes ::1 for 127.0.0.1.
+    f"127.0.1.1 {HOSTNAME}\n{AGENT_V6} {HOSTNAME}\n"
 )
 
 

@@ -38,7 +38,7 @@ def test_names_of_this_host_resolve_as_on_any_host(at: Desk):
     lines = [line.split() for line in ok(at.run("--", "sh", "-c", script)).stdout.splitlines()]
     assert lines[0][0] == "127.0.0.1"
     assert lines[1][0] == "::1"
-    assert lines[2] == ["::1", "hark"]
+    assert lines[2] == ["fd00:6861:726b::2", "hark"]
     assert lines[3] == ["hark", "hark", "127.0.1.1"]
     assert len(lines[4]) == 1
     assert lines[6] == lines[4]
