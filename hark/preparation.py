@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark import environment, follow, git, mounted, nesting, project
+from hark import environment, follow, git, mounted, nesting, policy_file, project
 from hark.caller import Caller, expanded
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
@@ -17,7 +17,6 @@ from hark.executables import resolve as resolve_executables
 from hark.installation import shield
 from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret, covers
-from hark.policy.parse import MAX_POLICY, parse_policy
 from hark.secrets import resolve
 from hark.toolservers import STUBS, ToolServers, make_ready, refuse_taken
 from launcher import ssh, system
@@ -47,6 +46,8 @@ class Options:
     wait_children: bool = False
     via_proxy: bool = False
     follow_policy: bool = False
+    allow_all: bool = False
+    """`--unsafe-allow-all`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     from mediator.credentials import check_value, placeholder_for
 
     home = _home(environ)
-    policy = read_policy(options.policy)
+    policy = policy_file.read_policy(options.policy, environ, allow_all=options.allow_all)
     workdir = os.path.realpath(options.workdir or os.getcwd())
     surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect)
     path = environ.get("PATH", environment.DEFAULT_PATH)
@@ -114,7 +115,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         masked=(*surveyed.masked, *(_secret_files(policy, caller) - files.keys())),
         protected=(
             *surveyed.protected,
-            *_own_inputs(options),
+            *_own_inputs(options, policy),
             *shield(_writable(grants)),
             # What may be executed must not be rewritten: the kernel knows the file, not what is in it.
             *(executables or ()),
@@ -138,13 +139,6 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     return Prepared(
         plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, _followed(options, plan)
     )
-
-
-def read_policy(path: str | None) -> Policy:
-    """Read a policy file; without one, everything is denied. Raises PolicyError."""
-    if path is None:
-        return Policy()
-    return parse_policy(_read(path, MAX_POLICY, "policy"), path)
 
 
 def _home(environ: Mapping[str, str]) -> str:
@@ -244,10 +238,11 @@ def _secret_files(policy: Policy, caller: Caller) -> set[str]:
     return {os.path.realpath(caller.expanded(file)) for file in files}
 
 
-def _own_inputs(options: Options) -> list[str]:
+def _own_inputs(options: Options, policy: Policy) -> list[str]:
     """List the files that decide over the next run: the agent may read its policy, not rewrite it."""
-    given = [options.policy, *options.upstream_roots]
-    return [os.path.realpath(path) for path in given if path is not None]
+    read = policy.source if policy.raw or options.policy is not None else None
+    given = [options.policy, read, *options.upstream_roots]
+    return [os.path.realpath(path) for path in dict.fromkeys(given) if path is not None]
 
 
 def _own_places(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -287,7 +282,7 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
         if name in upstreams:
             raise PolicyError(f"-upstream names {name} twice")
         read_redirects({name: address})
-        if not any(covers(rule.host, name) for rule in policy.rules):
+        if not policy.allow_all and not any(covers(rule.host, name) for rule in policy.rules):
             raise PolicyError(
                 f'-upstream names {name}, which allow_hosts does not; add "{name}" to the policy'
             )

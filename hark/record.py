@@ -15,7 +15,9 @@ from hark.bundle.bounds import RunStart
 from hark.bundle.events import Boundary, EnvSnapshot, Event, PolicyLoaded
 from hark.bundle.hashing import content_hash
 from hark.bundle.header import Header
+from hark.policy.decide import UNSAFE_ALLOW_ALL
 from hark.policy.model import HostRule, Policy
+from hark.policy_file import OVERRULED
 from hark.preparation import Prepared
 from launcher import ceilings
 from launcher.plan import Access
@@ -59,12 +61,20 @@ def loaded(prepared: Prepared, policy: Policy) -> PolicyLoaded:
     """Return the event for a policy that comes into force: the first one's, or that of a later change."""
     grants = prepared.plan.grants
     return PolicyLoaded(
-        source=_utf8(policy.source),
-        allow_hosts=tuple(str(rule) for rule in policy.allow_hosts),
+        source=_utf8(policy.source) + (OVERRULED if policy.allow_all else ""),
+        allow_hosts=tuple(_allowed(policy)),
         read_paths=tuple(_utf8(grant.path) for grant in grants if grant.access is Access.READ),
         write_paths=tuple(_utf8(grant.path) for grant in grants if grant.access is Access.WRITE),
         raw=policy.raw,
     )
+
+
+def _allowed(policy: Policy) -> Iterator[str]:
+    """Yield every host and port that a rule allows; conditions of rules stand in the policy's own text."""
+    if policy.allow_all:
+        yield UNSAFE_ALLOW_ALL
+    for rule in policy.rules:
+        yield from (str(HostRule(rule.host, port)) for port in rule.ports)
 
 
 def _upstreams(prepared: Prepared) -> Iterator[str]:
@@ -88,6 +98,7 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         *(f"hidden {path}" for path in plan.hidden if path not in uncovered),
     )
     notes = (
+        *((f"{UNSAFE_ALLOW_ALL}: every host and port is allowed",) if prepared.policy.allow_all else ()),
         *prepared.toolservers.notes,
         *(f"-upstream-ca: roots with the hash {root}" for root in extra_roots),
         *(f"-via-proxy: upstreams are dialled through {proxy}" for proxy in proxies),

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from hark import nesting, project
+from hark import nesting, policy_file, project
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, LimitError, RecordError
 from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
@@ -64,6 +64,8 @@ class Place:
 def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Say) -> int:
     """Run a command inside the boundary and return the exit code. Raises HarkError if it was not started."""
     prepared = prepare(options, environ, terminal=terminal)
+    for line in policy_file.said_of(prepared.policy, options.policy, prepared.plan.workdir):
+        say(line)
     place = _find_place(options, environ, say)
     with launch(prepared.plan) as boundary:
         return _Run(prepared, place, boundary, environ, say).play()
@@ -299,6 +301,8 @@ class _Run:
     def _summarise(self, mediator: Mediator, before: dict[str, bytes]) -> None:
         """Say what the user has to know: denials as policy lines, warnings, changes to what runs itself."""
         for line in summary_lines(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
+            self.say(line)
+        for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
         watched = self.prepared.project.watched
         for path, count in project.changes(watched, before, project.fingerprints(watched)).items():

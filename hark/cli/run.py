@@ -11,7 +11,7 @@ SPEC: Final = Spec(
     "run",
     "run a command inside the boundary and record everything that crosses it",
     (
-        Option("policy", "what the command may reach; without one, nothing", "FILE"),
+        Option("policy", "what the command may reach; without one, your own policy.toml, or nothing", "FILE"),
         Option("follow-policy", "read the policy again when it changes: what may be reached changes with it"),
         Option("o", "where the sealed bundle goes; without it, where `hark ls` finds it", "BUNDLE"),
         Option("key", "sign with this private key instead of your own", "FILE"),
@@ -27,6 +27,9 @@ SPEC: Final = Spec(
         ),
         Option(
             "upstream-ca", "trust these PEM roots for upstreams too; may be repeated", "FILE", repeat=True
+        ),
+        Option(
+            "unsafe-allow-all", "deny nothing: every host and port may be reached, and the record says so"
         ),
         Option("via-proxy", "dial upstreams through the proxy that HTTPS_PROXY and HTTP_PROXY name"),
     ),
@@ -62,6 +65,7 @@ def run(args: Args) -> int:
         upstreams=args.texts("upstream"),
         upstream_roots=args.texts("upstream-ca"),
         via_proxy=args.flag("via-proxy"),
+        allow_all=args.flag("unsafe-allow-all"),
     )
     return run_command(options, os.environ, terminal=_has_terminal(), say=_say)
 

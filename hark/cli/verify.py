@@ -96,4 +96,5 @@ def _record(result: "Result") -> dict[str, object]:
         "pinned": result.pinned,
         "anchored": result.anchored,
         "trailing": result.trailing,
+        "unsafe_allow_all": result.unsafe,
     }

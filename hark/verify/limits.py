@@ -32,6 +32,10 @@ NO_SEAL: Final = (
 CUT: Final = (
     "What came after the last whole event, if anything did: it is not in the file, and nobody signed what is."
 )
+UNSAFE: Final = (
+    "That a policy held anything back: the run was started with --unsafe-allow-all, and every host and port "
+    "was allowed."
+)
 REDACTED: Final = "What stood in the redacted events: it is committed to, but cannot be read."
 HASHED: Final = (
     "What stood in the bodies that the policy keeps out of the record: their length and hash are in it, "
@@ -53,6 +57,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (result.anchored, ANCHOR),
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
+        (result.unsafe, UNSAFE),
         (bool(result.redacted), REDACTED),
         (hashed, HASHED),
     ]

@@ -68,6 +68,8 @@ class Result(NamedTuple):
     """Whether there is an anchor in the bundle. Nothing here has checked it."""
     trailing: int
     """Bytes of a torn event or footer at the end."""
+    unsafe: bool = False
+    """Whether the run was started with `--unsafe-allow-all`, by its own record."""
 
     @property
     def exit_code(self) -> int:
@@ -83,6 +85,8 @@ class Result(NamedTuple):
         parts.append(f"what is there verifies: {count}" if self.verdict == TRUNCATED else count)
         if self.redacted:
             parts.append(f"REDACTED {len(self.redacted)}")
+        if self.unsafe:
+            parts.append("UNSAFE: every host was allowed (--unsafe-allow-all)")
         if self.verdict == VERIFIED:
             parts.append(self._signature())
             if self.anchored:

@@ -18,7 +18,8 @@ fails alone.
 15. An anchor is named, and said not to be checked: that is `hark.verify.anchor`'s.
 
 Steps 10 to 12 are what hark adds to format 1: where another writer left RunStart's hash or the Seal out, the
-limits say what is then not covered. No payload but those of RunStart, RunEnd and Seal is decoded.
+limits say what is then not covered. No payload but those of RunStart, RunEnd and Seal is decoded, and
+PolicyLoaded's for a word in the result (`hark.verify.overruled`).
 """
 
 from array import array
@@ -47,6 +48,7 @@ from hark.bundle.walk import AT_CLAIM, AT_FOOTER, BundleFile
 from hark.errors import BundleError
 from hark.verify.facts import Facts, gather
 from hark.verify.limits import limits
+from hark.verify.overruled import allowed_everything
 from hark.verify.policy import check_pins
 from hark.verify.result import BROKEN, TRUNCATED, Finding, Result, worst
 from hark.verify.scan import EDIT, WRONG_LEAF, Fault
@@ -116,6 +118,7 @@ def _result(
         pinned=head is not None and head.public_key in keys,
         anchored=footer is not None and bool(footer.rekor_entry),  # 15
         trailing=file.size - facts.end_at if footer is None else 0,
+        unsafe=sound and allowed_everything(file),
     )
     header_covered = bounds.start is not None and bool(bounds.start.header_hash)
     times_covered = bounds.seal is not None and bounds.seal.own_time == _last_time(facts)

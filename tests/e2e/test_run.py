@@ -167,7 +167,8 @@ def test_a_policy_mistake_is_refused_in_one_sentence(rootless: Desk):
     rootless.write("policy.toml", 'allow_host = ["a.example"]')
     ended = ok(rootless.run("-policy", "policy.toml", "--", "touch", "started"), 125)
     assert (
-        ended.stderr == "hark: policy.toml: allow_host is not a key of a policy; did you mean allow_hosts?\n"
+        ended.stderr
+        == "hark: policy.toml:1:1: allow_host is not a key of a policy; did you mean allow_hosts?\n"
     )
     assert not (rootless.project / "started").exists()
 

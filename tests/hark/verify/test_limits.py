@@ -15,6 +15,7 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(GOOD._replace(public_key=b"")) == always | {module.UNSIGNED}
     assert of(GOOD._replace(anchored=True)) - of() == {module.ANCHOR}
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
+    assert of(GOOD._replace(unsafe=True)) - of() == {module.UNSAFE}
     assert of(hashed=True) - of() == {module.HASHED}
     assert of(header=False) - of() == {module.NO_HEADER_HASH}
     assert of(times=False) - of() == {module.NO_SEAL}
@@ -28,5 +29,5 @@ def test_limits_are_whole_sentences():
         for name, value in vars(module).items()
         if name.isupper() and name not in {BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 11
+    assert len(sentences) == 12
     assert all(words.endswith(".") for words in sentences)

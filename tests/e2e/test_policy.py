@@ -1,0 +1,75 @@
+"""Policies as people use them: found, overruled, and judged request by request."""
+
+import os
+from pathlib import Path
+
+from tests.e2e.rig import Desk, ok
+from tests.fakes.upstream import serving
+
+HOST = "api.example.test"
+NAMES = "getent hosts a.example.test >/dev/null && echo resolved"
+
+
+def own_policy(at: Desk, text: str) -> Path:
+    """The caller's own policy, where no agent sees anything."""
+    made = at.write("moved.toml", text)
+    path = at.project.parent / "config" / "hark" / "policy.toml"
+    path.parent.mkdir(mode=0o700, parents=True)
+    made.rename(path)
+    if os.geteuid() == 0:
+        for folder in (path.parent, path.parent.parent):
+            os.chown(folder, at.user.uid, at.user.gid)
+    return path
+
+
+def test_the_callers_own_policy_is_found_announced_recorded_and_unseen(rootless: Desk):
+    at = rootless
+    at.write("hark.toml", 'allow_hosts = ["b.example.test"]')
+    path = own_policy(at, 'allow_hosts = ["a.example.test"]')
+    script = f"{NAMES}; getent hosts b.example.test; cat {path}; true"
+    ended = ok(at.run("-read", str(path.parent.parent), "--", "sh", "-c", script))
+    assert f"hark: policy {path} (no -policy was given)" in ended.stderr.splitlines()
+    assert ended.stdout == "resolved\n"
+    assert at.events("PolicyLoaded")[0]["source"] == str(path)
+
+
+def test_allowing_everything_is_loud_recorded_and_shown_by_verify(at: Desk):
+    ended = ok(at.run("--unsafe-allow-all", "--", "sh", "-c", NAMES))
+    assert ended.stdout == "resolved\n"
+    loud = [line for line in ended.stderr.splitlines() if line.startswith("hark: --unsafe-allow-all")]
+    assert len(loud) == 2
+    assert at.events("PolicyLoaded")[0]["source"] == "none, overruled by --unsafe-allow-all"
+    assert any("--unsafe-allow-all" in note for note in at.events("Boundary")[0]["notes"])
+    assert "UNSAFE: every host was allowed" in at.verdict()
+    control = at.hark("run", "--", "sh", "-c", NAMES)
+    assert control.returncode != 0
+    assert "unsafe" not in control.stderr
+
+
+def test_each_request_of_a_kept_connection_is_judged_by_method_and_path(at: Desk):
+    with serving(HOST) as upstream:
+        options = at.toward(upstream)
+        rule = f'[[allow]]\nhost = "{HOST}"\nmethods = ["GET"]\npaths = ["/public/**"]\n'
+        at.write("policy.toml", rule)
+        url = f"https://{HOST}"
+        script = (
+            f"curl -s -o /dev/null -w '%{{http_code}} %{{num_connects}}\\n' --path-as-is {url}/public/a "
+            f"--next -s -o /dev/null -w '%{{http_code}} %{{num_connects}}\\n' -X DELETE {url}/public/a "
+            f"--next -s -o /dev/null -w '%{{http_code}} %{{num_connects}}\\n' --path-as-is {url}/public/../x "
+            f"--next -s -w '%{{http_code}}\\n' {url}/secret"
+        )
+        redirect = f"-upstream={HOST}={upstream.address}"
+        ended = ok(at.run(*options, redirect, "--", "sh", "-c", script))
+    lines = ended.stdout.splitlines()
+    assert lines[:3] == ["200 1", "403 0", "403 0"]
+    assert 'paths = ["/secret"]' in lines
+    assert lines[-1] == "403"
+    assert [(seen.method, seen.path) for seen in upstream.seen] == [("GET", "/public/a")]
+    assert "allows GET, not DELETE" in ended.stderr
+
+
+def test_a_mistake_in_a_policy_is_told_with_its_place(rootless: Desk):
+    rootless.write("policy.toml", '\n\n  alow_hosts = ["a.example"]\n')
+    ended = ok(rootless.run("-policy", "policy.toml", "--", "true"), 125)
+    words = "hark: policy.toml:3:3: alow_hosts is not a key of a policy; did you mean allow_hosts?\n"
+    assert ended.stderr == words
