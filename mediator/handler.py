@@ -26,7 +26,8 @@ from hark.errors import HarkError, UpstreamError
 from hark.policy.decide import Deny
 from mediator.authority import Destination
 from mediator.dial import Dialler
-from mediator.http import H2, AgentHttp
+from mediator.flow import BACKED_UP
+from mediator.http import H2, AgentHttp, Drained
 from mediator.link import Link
 from mediator.settled import SettledHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
@@ -34,6 +35,7 @@ from mediator.transport import no_linger, reset
 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
 BACKLOG_POLL_S: Final = 0.005
+MAX_UNSENT: Final = 1 << 20  # to an agent in HTTP/2 that goes on asking: answers to its pings above all
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def fail_closed[**P](
 
 
 class _Gated:
-    """The agent's bytes: those already read first, and none while too many wait."""
+    """One side's bytes: those already read first, and none while too many wait."""
 
     def __init__(self, first: bytes, reader: asyncio.StreamReader, full: Callable[[], bool]) -> None:
         self._first = first
@@ -105,16 +107,17 @@ class AgentConnection(ConnectionHandler):
         self._contexts = contexts
         self._dialler = dialler
         self._crashed = False
+        self._watched: dict[Connection, asyncio.Task[None]] = {}
         gated = _Gated(first, reader, lambda: self._http.full)
         self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
         below = Below(context)
         if link.tls:
             tls = AgentTls(context)
-            self._http = AgentHttp(context, link)
+            self._http = AgentHttp(context, link, self._unsent)
             tls.child_layer = self._http
             below.child = tls
         else:
-            self._http = below.child = AgentHttp(context, link)
+            self._http = below.child = AgentHttp(context, link, self._unsent)
         self.layer = below
 
     def crash(self, error: BaseException) -> None:
@@ -190,7 +193,51 @@ class AgentConnection(ConnectionHandler):
         agreed = writer.get_extra_info("ssl_object")
         protocol = agreed.selected_alpn_protocol() if agreed is not None else None
         server.alpn = protocol.encode() if protocol else None
-        self.transports[server] = ConnectionIO(handler=asyncio.current_task(), reader=reader, writer=writer)
+        gated = _Gated(b"", reader, lambda: self._http.holds_up(server))
+        self.transports[server] = ConnectionIO(
+            handler=asyncio.current_task(), reader=cast(asyncio.StreamReader, gated), writer=writer
+        )
+
+    async def drain_writers(self) -> None:
+        """Wait until what this task reads can be written on, and for nothing else: each side may talk while
+        the other is slow. What an agent sends in HTTP/2 leads to many servers and is held up by its windows.
+        """
+        agent = self.transports.get(self.client)
+        if agent is None or agent.handler is not asyncio.current_task():
+            await self._drained(self.client)
+        elif self.client.alpn != H2:
+            for connection in [other for other in self.transports if other is not self.client]:
+                await self._drained(connection)
+        else:
+            if self._unsent(self.client) > MAX_UNSENT:
+                await self._drained(self.client)
+            for connection in [other for other in self.transports if other is not self.client]:
+                if self._unsent(connection) > BACKED_UP and connection not in self._watched:
+                    self._watched[connection] = asyncio.create_task(self._watch(connection))
+
+    async def _watch(self, connection: Connection) -> None:
+        """Tell the layers once a connection takes more again."""
+        try:
+            await self._drained(connection)
+        finally:
+            self._watched.pop(connection, None)
+        await self.server_event(Drained(connection))
+
+    async def _drained(self, connection: Connection) -> None:
+        io = self.transports.get(connection)
+        if io is None or not isinstance(io.writer, asyncio.StreamWriter):
+            return
+        try:
+            await io.writer.drain()
+        except OSError as error:
+            if io.handler is not None:
+                io.handler.cancel(f"Error sending data: {error}")
+
+    def _unsent(self, connection: Connection) -> int:
+        io = self.transports.get(connection)
+        if io is None or not isinstance(io.writer, asyncio.StreamWriter):
+            return 0
+        return io.writer.transport.get_write_buffer_size()
 
     def close_connection(self, connection: Connection, half_close: bool = False) -> None:  # noqa: FBT001, FBT002
         """Close; what was cut is reset, and a half-close that TLS cannot express is left out."""
@@ -215,6 +262,8 @@ class AgentConnection(ConnectionHandler):
             self.crash(error or RuntimeError("unknown"))
 
     def _reset_all(self) -> None:
+        for task in list(self._watched.values()):
+            task.cancel()
         for io in list(self.transports.values()):
             if isinstance(io.writer, asyncio.StreamWriter):
                 reset(io.writer.transport)

@@ -4,9 +4,11 @@ Always: a server is dialled only when an exchange asks for it (nothing is dialle
 connection is used again only for the same host, port and scheme of the same agent connection.
 """
 
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final, cast
 
-from mitmproxy.connection import ConnectionState, Server
+from mitmproxy.connection import Connection, ConnectionState, Server
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import (
@@ -19,6 +21,7 @@ from mitmproxy.proxy.layers.http import (
 
 from hark.policy.decide import Deny
 from mediator.exchange import Exchange
+from mediator.flow import BACKED_UP
 from mediator.link import Link
 from mediator.wire import AgentHttp1, UpstreamHttp1
 from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
@@ -26,27 +29,37 @@ from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
 H2 = b"h2"
 MAX_AHEAD: Final = 1 << 18  # of requests sent before the answer to an earlier one
 MAX_BACKLOG: Final = 16  # pieces of 64 KiB that may wait for connections to be made
+MAX_FRAMES: Final = 1024  # of HTTP/2, where windows bound the bytes: frames may be empty
+
+
+class Drained(events.ConnectionEvent):
+    """What waited to be written to a connection has been written."""
 
 
 class UpstreamStart(layer.Layer):
     """Opens one connection to the real server and becomes the protocol that was agreed on."""
 
+    spoken: UpstreamHttp1 | UpstreamHttp2 | None = None
+
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         server = self.context.server
         error = yield commands.OpenConnection(server)
         if not error:
-            spoken = UpstreamHttp2(self.context) if server.alpn == H2 else UpstreamHttp1(self.context)
+            self.spoken = spoken = (
+                UpstreamHttp2(self.context) if server.alpn == H2 else UpstreamHttp1(self.context)
+            )
             self._handle_event = spoken.handle_event  # type: ignore[method-assign]
             yield from spoken.handle_event(event)
         yield RegisterHttpConnection(server, error)
 
 
 class AgentHttp(HttpLayer):
-    """All exchanges of one agent connection."""
+    """All exchanges of one agent connection. `unsent` tells how many bytes wait to be written to a socket."""
 
-    def __init__(self, context: Context, link: Link) -> None:
+    def __init__(self, context: Context, link: Link, unsent: Callable[[Connection], int]) -> None:
         super().__init__(context, HTTPMode.transparent)
         self._link = link
+        self._unsent = unsent
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -57,16 +70,37 @@ class AgentHttp(HttpLayer):
     def full(self) -> bool:
         """Tell whether enough waits that nothing more is read of the agent."""
         spoken = self.connections.get(self.context.client)
-        ahead = spoken.ahead if isinstance(spoken, AgentHttp1) else 0
-        return ahead > MAX_AHEAD or sum(exchange.backlog for exchange in self.exchanges) > MAX_BACKLOG
+        waiting = sum(exchange.backlog for exchange in self.exchanges)
+        if isinstance(spoken, AgentHttp1):
+            return spoken.ahead > MAX_AHEAD or waiting > MAX_BACKLOG
+        return waiting > MAX_FRAMES
+
+    def holds_up(self, server: Connection) -> bool:
+        """Tell whether the agent takes an exchange's answer too slowly for more of it to be read.
+
+        Only for a server that speaks HTTP/1; in HTTP/2 it is told by its windows.
+        """
+        agent = self.connections.get(self.context.client)
+        if not isinstance(agent, AgentHttp2) or server.alpn == H2:
+            return False
+        return any(
+            agent.flow.waiting(exchange.stream_id) > BACKED_UP
+            for exchange in self.exchanges
+            if exchange.upstream is server
+        )
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start):
             spoken = AgentHttp2 if self.context.client.alpn == H2 else AgentHttp1
-            self.connections[self.context.client] = spoken(self.context.fork(), self._malformed)
-        yield from super()._handle_event(event)
+            made = spoken(self.context.fork(), self._malformed)
+            self.connections[self.context.client] = made
+            if isinstance(made, AgentHttp2):
+                made.flow.stuck = self._stuck_at_server
+        if not isinstance(event, Drained):
+            yield from super()._handle_event(event)
         if isinstance(event, events.ConnectionClosed):
             self._forget(event.connection)
+        yield from self._release()
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """Begin an exchange."""
@@ -82,6 +116,8 @@ class AgentHttp(HttpLayer):
             if connection in self.waiting_for_establishment:
                 self.waiting_for_establishment[connection].append(event)
                 return
+            if self._leaves(connection):
+                continue
             if connection.connected and (connection.alpn == H2 or self.context.client.alpn != H2):
                 stream = self.command_sources.pop(event)
                 yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (connection, None)))
@@ -103,6 +139,40 @@ class AgentHttp(HttpLayer):
         self.connections[context.server] = start
         self.waiting_for_establishment[context.server].append(event)
         yield from self.event_to_child(start, events.Start())
+
+    def _release(self) -> layer.CommandGenerator[None]:
+        """Let go on what was held up."""
+        for connection, spoken in list(self.connections.items()):
+            inner = spoken.spoken if isinstance(spoken, UpstreamStart) else spoken
+            if not isinstance(inner, (AgentHttp2, UpstreamHttp2)):
+                continue
+            if isinstance(inner, UpstreamHttp2):
+                inner.flow.stuck = partial(self._stuck_at_agent, inner)
+            if inner.flow.release():
+                yield commands.SendData(connection, inner.flow.data_to_send())
+
+    def _leaves(self, connection: Connection) -> bool:
+        start = self.connections.get(connection)
+        spoken = start.spoken if isinstance(start, UpstreamStart) else None
+        return isinstance(spoken, UpstreamHttp2) and spoken.leaving
+
+    def _stuck_at_server(self, stream_id: int) -> bool:
+        exchange = cast(Exchange | None, self.streams.get(stream_id))
+        if exchange is None:
+            return False
+        server = exchange.upstream
+        if exchange.backlog or server is None:
+            return bool(exchange.backlog)
+        start = self.connections.get(server)
+        if isinstance(start, UpstreamStart) and isinstance(start.spoken, UpstreamHttp2):
+            return start.spoken.waiting(stream_id) > BACKED_UP
+        return self._unsent(server) > BACKED_UP
+
+    def _stuck_at_agent(self, spoken: UpstreamHttp2, ours: int) -> bool:
+        agent = self.connections.get(self.context.client)
+        return isinstance(agent, AgentHttp2) and (
+            agent.flow.waiting(spoken.their_stream_id.get(ours, 0)) > BACKED_UP
+        )
 
     def _malformed(self, why: str) -> None:
         link = self._link

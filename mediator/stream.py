@@ -81,6 +81,11 @@ class Stream(layer.Layer):
         return len(self._paused_event_queue)
 
     @property
+    def upstream(self) -> Connection | None:
+        """Return the server's connection that this exchange goes over, if there is one yet."""
+        return self._upstream
+
+    @property
     def _bodiless(self) -> bool:
         """Tell whether the answer has no body, whatever its headers say."""
         return self._asked is not None and self._asked.data.method == b"HEAD"

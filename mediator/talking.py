@@ -23,6 +23,7 @@ from hark.policy.decide import Deny
 from mediator import answers, bodies, handshake
 from mediator.bodies import StoppedError
 from mediator.ending import Ending
+from mediator.settled import SettledHook
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import Headers
 from mediator.websocket import Direction, FramingError, goodbye
@@ -91,6 +92,7 @@ class Talking(Ending):
             if from_agent:
                 denied = Deny(stopped.reason, "")
                 self.link.ledger.attempt(self.link.target, "websocket", self.link.sni_text, denied)
+                yield SettledHook()  # type: ignore[no-untyped-call]
             yield from self._part_ways(stopped.reason, _POLICY_VIOLATION, from_agent=from_agent)
 
     def _on_head_over(self) -> Commands:

@@ -1,7 +1,7 @@
 """HTTP/2 on the wire, where mitmproxy's own reading of it is not enough for us.
 
-Beyond its classes: interim answers (103) pass, and what the protocol itself forbids an agent is recorded
-before its connection ends.
+Beyond its classes: interim answers (103) pass, what the protocol itself forbids an agent is recorded before
+its connection ends, what is on its way is bounded (`mediator.flow`), and so is taking requests back.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,23 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestData,
+    RequestHeaders,
+    RequestProtocolError,
+    ResponseEndOfMessage,
+    ResponseProtocolError,
+)
 from mitmproxy.proxy.layers.http._http2 import Http2Client, Http2Server, parse_h2_response_headers
 
+from mediator.flow import FlowControlled, GoingAway
 from mediator.settled import SettledHook
 from mediator.wire import MAX_INTERIM, InterimHeaders
 
+MAX_RESETS: Final = 200  # more than requests that end: twice the streams that may be open (CVE-2023-44487)
 _PROTOCOL_ERROR: Final = 1  # RFC 9113, 7
+_ENHANCE_YOUR_CALM: Final = 11
 
 
 class AgentHttp2(Http2Server):
@@ -27,6 +38,9 @@ class AgentHttp2(Http2Server):
     def __init__(self, context: Context, malformed: Callable[[str], None]) -> None:
         super().__init__(context)
         self._malformed = malformed
+        self.flow = self.h2_conn = FlowControlled(self.h2_conf)
+        self._resets = 0
+        self._leaving = False
 
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
         if isinstance(event, InterimHeaders):
@@ -37,6 +51,31 @@ class AgentHttp2(Http2Server):
                 yield commands.SendData(self.conn, self.h2_conn.data_to_send())
             return
         yield from super()._handle_event(event)
+        if isinstance(event, ResponseEndOfMessage):
+            self._resets = max(0, self._resets - 1)
+        if isinstance(event, (ResponseEndOfMessage, ResponseProtocolError)):
+            yield from self._left()
+
+    def handle_h2_event(self, event: h2.events.Event) -> CommandGenerator[bool]:
+        """Count the requests that were taken back: nobody who wants answers takes back this many."""
+        if isinstance(event, GoingAway):
+            self._leaving = True
+            return (yield from self._left())
+        if isinstance(event, h2.events.StreamReset):
+            self._resets += 1
+            if self._resets > MAX_RESETS:
+                yield from self.protocol_error(
+                    "it took back its requests faster than it made them", _ENHANCE_YOUR_CALM
+                )
+                return True
+        return (yield from super().handle_h2_event(event))
+
+    def _left(self) -> CommandGenerator[bool]:
+        """Close once nothing is under way for an agent that begins nothing more."""
+        if not self._leaving or self.flow.open_inbound_streams:
+            return False
+        yield from self.close_connection("the agent went away")
+        return True
 
     def protocol_error(self, message: str, error_code: int = _PROTOCOL_ERROR) -> CommandGenerator[None]:
         """End the connection."""
@@ -48,12 +87,38 @@ class AgentHttp2(Http2Server):
 class UpstreamHttp2(Http2Client):
     """The real server's side."""
 
-    _interim = 0
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.flow = self.h2_conn = FlowControlled(self.h2_conf, push=False)
+        self._interim = 0
+        self.leaving = False
+        """Whether the server takes no new streams."""
+        self._under_way: set[int] = set()
+
+    def _handle_event2(self, event: events.Event) -> CommandGenerator[None]:
+        if isinstance(event, RequestHeaders):
+            self._under_way.add(event.stream_id)
+        yield from super()._handle_event2(event)
+        if isinstance(event, RequestProtocolError):
+            self._under_way.discard(event.stream_id)
+
+    def waiting(self, stream_id: int) -> int:
+        """Return how many bytes of an exchange, by its own number, wait for the server's window."""
+        ours = self.our_stream_id.get(stream_id)
+        if ours is None:
+            queued = self.stream_queue.get(stream_id, ())
+            return sum(len(event.data) for event in queued if isinstance(event, RequestData))
+        return self.flow.waiting(ours)
 
     def handle_h2_event(self, event: h2.events.Event) -> CommandGenerator[bool]:
         """Pass interim answers on; the rest as mitmproxy does."""
+        if isinstance(event, GoingAway):
+            return (yield from self._leave(event.last))
         if not isinstance(event, h2.events.InformationalResponseReceived):
-            return (yield from super().handle_h2_event(event))
+            done = yield from super().handle_h2_event(event)
+            if isinstance(event, (h2.events.StreamEnded, h2.events.StreamReset)):
+                self._under_way.discard(event.stream_id or 0)
+            return done or (yield from self._left())
         self._interim += 1
         try:
             status, headers = parse_h2_response_headers(event.headers or [])
@@ -66,3 +131,24 @@ class UpstreamHttp2(Http2Client):
         if event.stream_id in self.streams:
             yield ReceiveHttp(InterimHeaders(event.stream_id, response))
         return False
+
+    def _leave(self, last: int) -> CommandGenerator[bool]:
+        """Give up what the server will not answer, and wait for the rest."""
+        self.leaving = True
+        refused = [ours for ours in self.streams if ours > last]
+        for theirs in list(self.stream_queue):  # those have no number of ours yet, and get one that none has
+            del self.stream_queue[theirs]
+            self.their_stream_id[-theirs] = theirs
+            refused.append(-theirs)
+        for ours in refused:
+            self.streams.pop(ours, None)
+            self._under_way.discard(ours)
+            why = "the server went away before it took the request"
+            yield ReceiveHttp(ResponseProtocolError(ours, why, ErrorCode.GENERIC_SERVER_ERROR))
+        return (yield from self._left())
+
+    def _left(self) -> CommandGenerator[bool]:
+        if not self.leaving or self._under_way:
+            return False
+        yield from self.close_connection("the server went away")
+        return True

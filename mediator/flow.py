@@ -1,0 +1,68 @@
+"""HTTP/2's state with bounded windows, so that nobody can fill our memory and one slow stream stops no other.
+
+Always: what a peer may send is bounded by two windows (RFC 9113, 5.2), a stream's and the connection's. Bytes
+are acknowledged, which lets the peer send as many again, only while what they lead to is not backed up; else
+they are owed, and acknowledged later. A peer that goes away (GOAWAY) still finishes what it has begun. No IO.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import Event
+from hyperframe.frame import Frame, GoAwayFrame
+from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
+
+STREAM_WINDOW: Final = 1 << 19  # 40 Mbit/s to a server 100 ms away
+CONNECTION_WINDOW: Final = 1 << 24  # thirty-two streams may be stuck and the others still go on
+BACKED_UP: Final = 1 << 18  # four reads
+_FIRST_WINDOW: Final = 65535  # RFC 9113, 6.9.2
+
+
+class GoingAway(Event):
+    """The peer takes no new streams, and none after `last`."""
+
+    last: int = 0
+
+
+class FlowControlled(BufferedH2Connection):
+    """One side of a connection. `stuck` tells of a stream whether what it says is backed up."""
+
+    def __init__(self, config: H2Configuration, *, push: bool = True) -> None:
+        super().__init__(config)
+        self.stuck: Callable[[int], bool] = lambda _stream: False
+        self._owed: dict[int, int] = {}
+        self.local_settings.initial_window_size = STREAM_WINDOW
+        if not push:
+            self.local_settings.enable_push = 0
+        self.local_settings.acknowledge()
+
+    def initiate_connection(self) -> None:
+        """Begin, with our window over the whole connection."""
+        H2Connection.initiate_connection(self)
+        self.increment_flow_control_window(CONNECTION_WINDOW - _FIRST_WINDOW)
+
+    def acknowledge_received_data(self, acknowledged_size: int, stream_id: int) -> None:
+        """Let the peer send as much again, now or once what it said has gone on."""
+        if stream_id in self._owed or self.stuck(stream_id):
+            self._owed[stream_id] = self._owed.get(stream_id, 0) + acknowledged_size
+        else:
+            super().acknowledge_received_data(acknowledged_size, stream_id)
+
+    def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
+        """As of h2, which would refuse every frame after this one although streams are under way."""
+        event = GoingAway()
+        event.last = frame.last_stream_id
+        return [], [event]
+
+    def release(self) -> bool:
+        """Acknowledge what is no longer stuck. Tell whether there was any."""
+        free = [stream for stream in self._owed if not self.stuck(stream)]
+        for stream in free:
+            super().acknowledge_received_data(self._owed.pop(stream), stream)
+        return bool(free)
+
+    def waiting(self, stream_id: int) -> int:
+        """Return how many bytes wait for the peer's window on a stream."""
+        return sum(len(piece.data) for piece in self.stream_buffers.get(stream_id, ()))

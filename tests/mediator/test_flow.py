@@ -1,0 +1,70 @@
+"""What is stuck is owed, and acknowledged once it is not: the peer's window closes and opens accordingly."""
+
+import h2.config
+import h2.connection
+import h2.events
+
+from mediator.flow import CONNECTION_WINDOW, STREAM_WINDOW, FlowControlled, GoingAway
+
+
+def opened() -> tuple[FlowControlled, h2.connection.H2Connection]:
+    """Return our side of a connection, and a client with one stream open on it."""
+    ours = FlowControlled(h2.config.H2Configuration(client_side=False, header_encoding=False))
+    client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding=None))
+    ours.initiate_connection()
+    client.initiate_connection()
+    client.send_headers(
+        1, [(":method", "POST"), (":scheme", "https"), (":authority", "a.test"), (":path", "/")]
+    )
+    exchange(ours, client)
+    return ours, client
+
+
+def exchange(ours: FlowControlled, client: h2.connection.H2Connection) -> None:
+    for _ in range(3):
+        client.receive_data(ours.data_to_send())
+        for event in ours.receive_data(client.data_to_send()):
+            if isinstance(event, h2.events.DataReceived):
+                ours.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+
+
+def upload(ours: FlowControlled, client: h2.connection.H2Connection) -> int:
+    """Send for as long as the window lets us, to a bound."""
+    sent = 0
+    while sent < 4 * STREAM_WINDOW and (room := client.local_flow_control_window(1)):
+        client.send_data(1, b"x" * min(room, 16384))
+        sent += min(room, 16384)
+        exchange(ours, client)
+    return sent
+
+
+def test_the_windows_are_ours() -> None:
+    _, client = opened()
+    assert client.local_flow_control_window(1) == STREAM_WINDOW
+    assert client.outbound_flow_control_window == CONNECTION_WINDOW
+
+
+def test_the_control_what_is_not_stuck_goes_on_for_ever() -> None:
+    assert upload(*opened()) == 4 * STREAM_WINDOW
+
+
+def test_what_is_stuck_stops_its_sender_until_it_is_released() -> None:
+    ours, client = opened()
+    stuck = True
+    ours.stuck = lambda _stream: stuck
+    assert upload(ours, client) == STREAM_WINDOW
+    assert not ours.release()
+    stuck = False
+    assert ours.release()
+    assert not ours.release()
+    exchange(ours, client)
+    assert client.local_flow_control_window(1) == STREAM_WINDOW
+
+
+def test_a_peer_that_goes_away_is_still_heard() -> None:
+    ours, client = opened()
+    (event,) = ours.receive_data(b"\0\0\x08\x07\0\0\0\0\0" + b"\0\0\0\x05" + b"\0\0\0\0")
+    assert isinstance(event, GoingAway)
+    assert event.last == 5
+    client.send_data(1, b"more", end_stream=True)
+    assert any(isinstance(event, h2.events.StreamEnded) for event in ours.receive_data(client.data_to_send()))
