@@ -36,6 +36,7 @@ def run(
         view = lay_out(plan)
         step = "mapping"
         mapping = trees.owner_mapping(identity) if identity.changed else None
+        step = "trees"
         opened = trees.open_layers(view.layers, mapping) if identity.changed else None
         step = "user namespace"
         enter_user_namespace(identity)

@@ -155,6 +155,8 @@ def _mounts() -> str:
     from launcher import kernel, mounts, trees
 
     os.chdir("/")
+    if agent_identity(os.getuid(), os.getgid(), os.environ).changed:
+        kernel.open_tree("/proc")  # root's are copied before it enters the user namespace
     _enter_for_more()
     namespaces = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWCGROUP
     kernel.unshare(namespaces, "make mount and process namespaces")

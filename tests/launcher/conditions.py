@@ -125,6 +125,18 @@ def keep_capabilities(kept: Iterable[int]) -> None:
     kernel._check(kernel._libc.capset(header, struct.pack("IIIIII", low, low, low, 0, 0, 0)), "capset")
 
 
+def docker_root(*more: int) -> Condition:
+    """As root in a container without a filter, with Docker's default capabilities and these."""
+    return lambda: keep_capabilities((*DOCKER_CAPABILITIES, *more))
+
+
+def docker_user() -> None:
+    """As an ordinary user in a container without a filter: what Docker leaves of capabilities is root's."""
+    for capability in set(range(64)) - set(DOCKER_CAPABILITIES):
+        kernel._libc.prctl(24, ctypes.c_ulong(capability), 0, 0, 0)
+    become_ordinary()
+
+
 def own_mounts() -> None:
     """A mount namespace of this process's own, as root or through a user namespace."""
     if os.geteuid() == 0:

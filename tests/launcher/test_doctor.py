@@ -20,6 +20,8 @@ from tests.launcher.conditions import (
     apparmor,
     covering,
     docker_default,
+    docker_root,
+    docker_user,
     limited,
     masked_proc,
     namespace_limit,
@@ -29,7 +31,7 @@ from tests.launcher.conditions import (
     settings,
     without_proc,
 )
-from tests.launcher.rig import WHO, apart, plan, run_here
+from tests.launcher.rig import WHO, apart, plan, project, run_here
 
 
 @pytest.fixture(autouse=True)
@@ -225,6 +227,9 @@ CASES: Final = {
     ),
     "covered /proc": Case(masked_proc, "mounts", "systempaths=unconfined", root=True),
     "no /proc": Case(without_proc, "machine", "mount -t proc", root=True, run_says="mount -t proc"),
+    "root of a container without SYS_ADMIN": Case(
+        docker_root(), "mounts", "--cap-add SYS_ADMIN", root=True, run_says="--cap-add SYS_ADMIN"
+    ),
     "few files": Case(limited(resource.RLIMIT_NOFILE, 100), "limits", "ulimit -n", run_says=None),
     "no file sizes": Case(limited(resource.RLIMIT_FSIZE, 4096), "limits", "ulimit -f", run_says=None),
     "no processes": Case(
@@ -273,3 +278,16 @@ def test_a_bundle_that_could_not_be_written_is_found_out(monkeypatch: pytest.Mon
     found = {finding.name: finding for finding in apart(check)}["record"]
     assert found.state is State.MISSING
     assert "make room" in found.words
+
+
+@pytest.mark.attack
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to give up")
+@pytest.mark.parametrize("make", [docker_user, docker_root(21)], ids=["ordinary user", "root with SYS_ADMIN"])
+def test_a_container_with_the_options_that_are_advised_is_fit(make: Condition) -> None:
+    def ask() -> tuple[list[Finding], str]:
+        make()
+        findings = [finding for finding in check() if finding.state is not State.OK]
+        with project("root" if os.geteuid() == 0 else "whoever") as folder:
+            return findings, run_here(plan(folder, ("/bin/sh", "-c", "touch x && echo wrote"))).out
+
+    assert apart(ask, who="root") == ([], "wrote\n")
