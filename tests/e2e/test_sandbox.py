@@ -1,10 +1,12 @@
 """What a policy says about executing and about sandboxes inside, through the whole program."""
 
 import shutil
+from collections.abc import Iterator
 
 import pytest
 
 from tests.e2e.rig import Desk, ok
+from tests.fakes.upstream import Call, Upstream, serving
 
 pytestmark = pytest.mark.e2e
 
@@ -61,3 +63,56 @@ def test_only_listed_programs_are_executed(at: Desk):
 def test_a_mistake_in_the_list_refuses_the_run(at: Desk):
     refused = ok(run(at, outside(at, 'exec = ["no-such-program"]\n'), "--", "true"), 125)
     assert "no-such-program" in refused.stderr
+
+
+CHROMIUM = "chromium --headless --disable-gpu --ignore-certificate-errors --user-data-dir=/tmp/u"
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+PAGE = b"<p id=x>no script</p><script>x.textContent = 'script ' + 6 * 7</script>"
+
+
+def dump(at: Desk, upstream: Upstream, policy: str, *flags: str):
+    """Let Chromium fetch a page through the mediator, and print what its scripts made of it."""
+    folder = at.project.parent
+    (folder / "upstream-ca.pem").write_bytes(upstream.ca_pem)
+    words = (
+        outside(at, f'allow_hosts = ["site.example"]\n{policy}'),
+        f"-upstream-ca={folder}/upstream-ca.pem",
+    )
+    command = " ".join([CHROMIUM, *flags, "--dump-dom", "https://site.example/"])
+    return run(at, *words, f"-upstream=site.example={upstream.address}", "--", "sh", "-c", command)
+
+
+@pytest.fixture
+def site() -> Iterator[Upstream]:
+    with serving("site.example") as upstream:
+
+        @upstream.on("/")
+        def page(call: Call) -> None:
+            call.send_response(200)
+            call.send_header("Content-Type", "text/html")
+            call.send_header("Content-Length", str(len(PAGE)))
+            call.end_headers()
+            call.wfile.write(PAGE)
+
+        yield upstream
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("policy", "flags"),
+    [("[sandbox]\nnested = true\n", ()), ("", ("--no-sandbox",))],
+    ids=["nested", "without-its-sandbox"],
+)
+def test_chromium_shows_a_page_from_behind_the_mediator(at: Desk, site: Upstream, policy: str, flags):
+    shown = ok(dump(at, site, policy, *flags))
+    assert "script 42" in shown.stdout
+    assert site.seen[0].path == "/"
+    assert "refused a user namespace" not in shown.stderr
+
+
+@needs_chromium
+def test_chromium_with_its_sandbox_and_without_the_setting_is_named(at: Desk, site: Upstream):
+    refused = dump(at, site, "")
+    assert refused.returncode != 0
+    assert "hark: chromium was refused a user namespace" in refused.stderr
+    assert site.seen == []

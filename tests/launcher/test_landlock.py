@@ -108,3 +108,29 @@ def test_files_that_the_launcher_wrote_stay_executable() -> None:
         files={"/run/hark/tool": b"#!x"},
     )
     assert result.out == "True #!x\n"
+
+
+OWN_SANDBOX = """
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True); libc.syscall.restype = ctypes.c_long
+def call(*args):
+    return libc.syscall(*[ctypes.c_long(a) if isinstance(a, int) else a for a in args])
+ruleset = call(444, struct.pack("Q", (1 << 13) - 1), 8, 0)
+root = os.open("/", os.O_PATH)
+read = 1 << 0 | 1 << 2 | 1 << 3
+assert call(445, ruleset, 1, struct.pack("=Qi", read, root), 0) == 0
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and call(446, ruleset, 0) == 0
+allow = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7FFF0000))
+header = struct.pack("HxxxxxxP", 1, ctypes.addressof(allow))
+assert call(317 if os.uname().machine == "x86_64" else 277, 1, 0, header) == 0
+try: open("f", "w"); print("wrote")
+except OSError as error: print(type(error).__name__)
+print(len(os.listdir("/usr")) > 3, os.system("true"))
+"""
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["plain", "nested"])
+@pytest.mark.parametrize("who", WHO)
+def test_a_sandbox_of_the_agents_own_by_landlock_and_seccomp_stacks(who: str, nested: bool) -> None:
+    result = python(OWN_SANDBOX, who=who, nested=nested)
+    assert result.out.split() == ["PermissionError", "True", "0"], result.err

@@ -70,6 +70,21 @@ print('SUCCEEDED' if limit != 1 else 'REFUSED', limit)
 )
 
 
+OLD_ABI: Final = """
+import mmap, platform
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex('b814000000cd80c3'))  # mov eax, 20 (getpid of i386); int 0x80; ret
+child = os.fork()
+if child == 0:
+    got = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+    os._exit(0 if got == os.getpid() else 3)
+status = os.waitpid(child, 0)[1]
+print('SUCCEEDED' if status == 0 else 'REFUSED', status)
+"""
+if os.uname().machine == "x86_64":
+    _register(6, "call by the numbers of i386", OLD_ABI)
+
+
 def _open_process_1() -> None:
     """Landlock, capabilities and dumpability each suffice, so all three go."""
     set_dumpable, drop = kernel.set_dumpable, kernel.drop_capabilities
