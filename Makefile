@@ -19,10 +19,8 @@ lint unit attack e2e: .venv/.dev
 clients: .venv/.dev .clients/.done
 	@$(PY) .ci/tiers.py $@
 
-bench: .venv/.dev  ## all of them, even if one is over what it aims at
-	@status=0; for bench in tests/bench/[!_]*.py; do \
-	    name=$$(basename "$$bench" .py); echo "== $$name"; $(PY) -m "tests.bench.$$name" || status=1; \
-	done; exit $$status
+bench: .venv/.dev  ## writes docs/benchmarks.md; the others of tests/bench run alone
+	@$(PY) -m tests.bench
 
 controls: .venv/.dev  ## every trap, defended and with its defence taken away
 	@$(PY) -m tests.attacks
