@@ -8,7 +8,7 @@ why. The server is started by the first message that passes, and ended with the 
 import asyncio
 import contextlib
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from hark.visible import printable
@@ -34,9 +34,17 @@ _STEP: Final = 1 << 16
 class Connection:
     """Carries one connection. `serve` once, `stop` whenever; both in the event loop."""
 
-    def __init__(self, program: Program, ledger: Ledger, broker: Broker, streams: Streams) -> None:
+    def __init__(
+        self,
+        program: Program,
+        ledger: Ledger,
+        broker: Broker,
+        streams: Streams,
+        warn: Callable[[str], None],
+    ) -> None:
         self._program = program
         self._ledger = ledger
+        self._warn = warn
         self._broker = broker
         self._reader, self._writer = streams
         self._log = Log(program.name, ledger)
@@ -136,7 +144,7 @@ class Connection:
         reason = refused.denied.reason
         self._log.message(line, from_agent=True, note=f"refused: {reason}")
         hint = f"; to allow it: {refused.denied.hint}" if refused.denied.hint else ""
-        self._ledger.warn(printable(f"denied to {self._program}: {reason}{hint}"))
+        self._warn(printable(f"denied to {self._program}: {reason}{hint}"))
         for call in refused.calls:
             self._log.call(call)
             self._log.answered(Answered(call, refused.reply, is_error=True))
@@ -195,7 +203,7 @@ class Connection:
 
     async def _last_words(self, why: str, more: str = "") -> None:
         """Tell the agent why this is the end, and the user, who hears more; then end."""
-        self._ledger.warn(printable(f"{self._program}: {why}{more}"))
+        self._warn(printable(f"{self._program}: {why}{more}"))
         await self._answer(unreadable(f"hark: {self._program}: {why}"))
         self.stop(why)
 

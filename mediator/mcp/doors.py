@@ -21,6 +21,7 @@ from mediator.transport import Streams, reset
 
 MAX_OPEN: Final = 16  # of all servers together; a client holds one to each
 MAX_MADE: Final = 2000  # in a run; some clients connect for each call
+MAX_WARNINGS: Final = 20  # lines at the end of a run; the record has them all
 HEAR_S: Final = 1.0  # at the end of a run: as long as for other connections
 PROTOCOL: Final = "mcp"
 
@@ -34,6 +35,7 @@ class Doors:
         self._broker = broker
         self._open: set[Connection] = set()
         self._made = 0
+        self._warned: set[str] = set()
         self._clock = time.monotonic
 
     def at(self, target: Destination) -> Program | None:
@@ -52,12 +54,22 @@ class Doors:
             reset(streams.writer.transport)
             return
         self._ledger.attempt(target, PROTOCOL, "", Allow(str(program)))
-        connection = Connection(program, self._ledger, self._broker, streams)
+        connection = Connection(program, self._ledger, self._broker, streams, self._warn)
         self._open.add(connection)
         try:
             await connection.serve()
         finally:
             self._open.discard(connection)
+
+    def _warn(self, text: str) -> None:
+        """Keep a sentence for the end of the run, unless the agent has caused enough of them."""
+        if len(self._warned) < MAX_WARNINGS:
+            self._warned.add(text)
+            self._ledger.warn(text)
+        elif text not in self._warned:
+            self._ledger.warn(
+                "more was denied to tool servers, or went wrong with them; `hark inspect` lists it"
+            )
 
     async def stop(self) -> None:
         """End every connection and wait until its server is gone."""

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 MAX_BATCH: Final = 256  # messages; clients send a handful
 MAX_DEPTH: Final = 200  # of lists and objects; schemas of tools have some dozen
+MAX_NAME: Final = 256  # characters of a tool's name that are shown and kept; servers allow 128
+MAX_ID: Final = 256  # of an id, which is kept until its answer comes; clients count, or use UUIDs
 TOOLS_CALL: Final = "tools/call"
 _WORDS: Final = frozenset(("jsonrpc", "id", "method", "params", "result", "error"))
 _CALL_WORDS: Final = frozenset(("name", "arguments", "_meta"))
@@ -84,8 +86,9 @@ def compact(value: object) -> bytes:
 
 
 def readable(text: str) -> str:
-    """Return `text` as UTF-8 can hold it: a lone surrogate is shown as an escape."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Return a name as UTF-8 can hold it, a lone surrogate as an escape, and cut where it is too long."""
+    shown = text[:MAX_NAME].encode("utf-8", "backslashreplace").decode()
+    return shown if len(text) <= MAX_NAME else f"{shown}... ({len(text)} in all)"
 
 
 def _parsed(data: bytes) -> Any:
@@ -150,7 +153,9 @@ def _message(value: Any) -> Message:
         if "result" in value or "error" in value:
             raise MessageError("it is a request and an answer at once")
         return _request(value, number)
-    if ("result" in value) == ("error" in value):
+    # Some servers send an empty error along with a result.
+    failed = value.get("error") is not None
+    if failed == ("result" in value):
         raise MessageError("it is neither a request nor an answer")
     return _response(value, number)
 
@@ -176,7 +181,7 @@ def _request(value: dict[str, Any], number: Id) -> Message:
 
 
 def _response(value: dict[str, Any], number: Id) -> Response:
-    if "error" in value:
+    if "result" not in value:
         return Response(number, compact(value["error"]), is_error=True)
     result = value["result"]
     failed = isinstance(result, dict) and result.get("isError") is True
@@ -187,6 +192,8 @@ def _id(value: Any) -> Id:
     """Return an id so that 1 and 1.0 are one: a server may give the one back for the other."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, type(None))):
         raise MessageError("its id is neither text nor number")
+    if isinstance(value, str) and len(value) > MAX_ID:
+        raise MessageError(f"its id is longer than {MAX_ID} characters")
     if isinstance(value, float):
         if not value.is_integer():
             raise MessageError("its id is a fraction")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hark.policy.model import ToolRule
-from mediator.mcp.jsonrpc import Call, Packet, compact, folded
+from mediator.mcp.jsonrpc import MAX_NAME, Call, Packet, compact, folded, readable
 
 MAX_MATCHED: Final = 1 << 16  # bytes of an argument that a pattern is tried on: patterns can take long
 DENIED: Final = -32010
@@ -53,10 +53,11 @@ def judge_call(tools: Tools, call: Call, key: str) -> Denied | None:
     named = [rule for rule in tools if rule.name == call.tool]
     if any(_covers(rule, call.arguments) for rule in named):
         return None
-    shown = json.dumps(call.tool)  # ASCII: a name may hold anything
+    shown = json.dumps(readable(call.tool))  # ASCII: a name may hold anything
     if named:
         return Denied(call.tool, f"the arguments of tool {shown} match no entry of {key}", "")
-    return Denied(call.tool, f"tool {shown} is not in {key}", f"{key} = [{shown}]")
+    hint = f"{key} = [{shown}]" if len(call.tool) <= MAX_NAME else ""
+    return Denied(call.tool, f"tool {shown} is not in {key}", hint)
 
 
 def _covers(rule: ToolRule, arguments: Mapping[str, Any]) -> bool:

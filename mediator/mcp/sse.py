@@ -7,6 +7,7 @@ skipped and counted, so memory is bounded whatever a server sends.
 from dataclasses import dataclass
 from typing import Final
 
+MAX_TYPE: Final = 64  # bytes of an event's type; the two that matter have eight at most
 MAX_EVENT: Final = 8 << 20  # a tool's result with a picture in it has some megabytes
 
 
@@ -83,7 +84,7 @@ class Reader:
             self._data += value + b"\n"
             self._some = True
         elif name == b"event":
-            self._type = value.decode("utf-8", "replace")
+            self._type = value[:MAX_TYPE].decode("utf-8", "replace")
         return None
 
     def _dispatch(self) -> Event | None:

@@ -9,7 +9,7 @@ not call one when it tries.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mediator.mcp.jsonrpc import Call, Id, Response, compact, read, readable
@@ -71,7 +71,9 @@ class Talk:
             return Refused(denied, asked, answer(packet, denied.words))
         for call, one in zip(calls, asked, strict=True):
             if call.id is not None:
-                self._pending[call.id] = one
+                self._pending[call.id] = replace(
+                    one, arguments=b""
+                )  # they are on the record, and may be long
         return Passed(asked)
 
     def refused(self, line: bytes, reason: str) -> Refused:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
+from blake3 import blake3
+
 from hark.bundle.events import ToolCallRequest, ToolCallResult
 from hark.policy.decide import Deny
 from hark.policy.model import Body as Kept
@@ -180,16 +182,17 @@ class Watch:
     # By what a result finds its call
 
     def _waits_under(self, exchange: int) -> tuple[Key, ...]:
-        path = self._head.path.decode("latin-1")
-        return (*self._own(exchange), *self._session(), (self._place, "endpoint", path))
+        return (*self._own(exchange), *self._session(), self._key("endpoint", self._head.path))
 
     def _own(self, exchange: int) -> tuple[Key, ...]:
         return ((self._place, "exchange", str(exchange)),)
 
     def _session(self) -> tuple[Key, ...]:
-        return tuple(
-            (self._place, "session", value.decode("latin-1")) for value in self._head.values(_SESSION)
-        )
+        return tuple(self._key("session", value) for value in self._head.values(_SESSION))
+
+    def _key(self, kind: str, value: bytes) -> Key:
+        """Return a key whose size does not depend on what the agent wrote."""
+        return (self._place, kind, blake3(value).hexdigest())
 
     def _endpoint(self, data: bytes) -> Key:
         """Return the key of the path that a stream of HTTP+SSE names for its messages."""
@@ -198,7 +201,7 @@ class Watch:
             path = parts.path + (f"?{parts.query}" if parts.query else "")
         except ValueError:
             path = ""
-        return (self._place, "endpoint", path)
+        return self._key("endpoint", path.encode("utf-8", "replace"))
 
     @property
     def _place(self) -> str:

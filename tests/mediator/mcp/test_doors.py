@@ -68,6 +68,16 @@ def test_open_connections_are_bounded_and_room_comes_back(monkeypatch: pytest.Mo
     assert denials == ["2 are open already of the connections to tool servers"]
 
 
+def test_the_lines_at_the_end_of_a_run_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doors, "MAX_WARNINGS", 2)
+    with door(program(tools=())) as (rig, client):
+        for number in range(5):
+            client.call(f"tool-{number}", number)
+        warnings = rig.mediator.summary().warnings
+    assert len(warnings) == 3
+    assert "hark inspect" in warnings[-1]
+
+
 def test_connections_of_a_run_are_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doors, "MAX_MADE", 1)
     with door() as (rig, client):

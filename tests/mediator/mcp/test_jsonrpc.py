@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from mediator.mcp.jsonrpc import (
     MAX_BATCH,
     MAX_DEPTH,
+    MAX_ID,
+    MAX_NAME,
     Call,
     MessageError,
     Packet,
@@ -17,6 +19,7 @@ from mediator.mcp.jsonrpc import (
     Response,
     compact,
     read,
+    readable,
 )
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t", "arguments": {"a": 1}}}
@@ -32,6 +35,7 @@ def test_a_call_a_request_a_notification_and_answers_are_told_apart():
         Response(1, b'{"isError":true}', is_error=True),
     )
     assert read(b'{"id":1.0,"result":{"a":[]}}').messages == (Response(1, b'{"a":[]}', is_error=False),)
+    assert read(b'{"id":1,"result":2,"error":null}').messages == (Response(1, b"2", is_error=False),)
     assert read(b'{"id":1,"error":{"code":-1}}').messages == (Response(1, b'{"code":-1}', is_error=True),)
 
 
@@ -68,6 +72,8 @@ def test_an_escaped_method_is_what_it_says(method: str):
         ('{"id":true,"method":"ping"}', "id"),
         ('{"id":[1],"method":"ping"}', "id"),
         ('{"id":1.5,"method":"ping"}', "fraction"),
+        ('{"id":"' + "x" * (MAX_ID + 1) + '","method":"ping"}', "id is longer"),
+        ('{"id":1,"result":null,"error":{}}', "neither"),
         ('{"id":1,"method":"ping","result":{}}', "at once"),
         ('{"id":1,"result":{},"error":{}}', "neither"),
         ('{"a":\r{"method":"tools/call"}\r}', "carriage return"),
@@ -101,6 +107,11 @@ def test_nothing_but_utf_8_is_read(encoding: str):
 def test_an_infinite_number_is_no_id():
     with pytest.raises(MessageError, match="fraction"):
         read(b'{"id":1e999,"method":"a"}')
+
+
+def test_a_name_is_valid_text_and_bounded():
+    assert readable("a\ud800") == "a\\ud800"
+    assert len(readable("x" * 1_000_000)) < 2 * MAX_NAME
 
 
 def test_half_a_surrogate_pair_stays_an_escape():

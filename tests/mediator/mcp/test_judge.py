@@ -42,6 +42,13 @@ def test_a_named_argument_must_match_whole(arguments: dict[str, object], allowed
     assert (judge_call(TOOLS, Call(1, "read", arguments), "tools") is None) == allowed
 
 
+def test_a_denial_does_not_grow_with_the_name():
+    denied = judge_call(TOOLS, Call(1, "x" * 1_000_000, {}), "tools")
+    assert denied is not None
+    assert len(denied.words) < 1000
+    assert denied.hint == ""
+
+
 def test_names_are_compared_exactly():
     for name in ("Search", "search ", "s\u0435arch", "\u017fearch"):
         assert judge_call(TOOLS, Call(1, name, {}), "tools") is not None

@@ -25,11 +25,9 @@ def test_an_answer_is_put_under_its_call_whatever_the_order():
     assert one.from_agent(call(1, "a")) == Passed((Asked(10, "a", b"{}"),))
     one.from_agent(call("1", "b"))
     assert one.from_server(b'{"id":"1","result":{}}') == (
-        Answered(Asked(11, "b", b"{}"), b"{}", is_error=False),
+        Answered(Asked(11, "b", b""), b"{}", is_error=False),
     )
-    assert one.from_server(b'{"id":1.0,"error":{}}') == (
-        Answered(Asked(10, "a", b"{}"), b"{}", is_error=True),
-    )
+    assert one.from_server(b'{"id":1.0,"error":{}}') == (Answered(Asked(10, "a", b""), b"{}", is_error=True),)
     assert one.from_server(b'{"id":1,"result":{}}') == ()
 
 
