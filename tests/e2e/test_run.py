@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from blake3 import blake3
 
 from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import serving
@@ -416,3 +417,21 @@ def test_a_directory_that_becomes_a_link_does_not_lead_the_bundle_elsewhere(at: 
     assert list(victim.iterdir()) == []
     assert "out/rec" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_mirrors_bodies_are_not_in_the_record_but_their_hash_is(rootless: Desk):
+    body = os.urandom(3 << 20)
+    with serving("mirror.example") as server:
+        server.routes["/pkg"] = lambda call: call.reply(200, body)
+        options = rootless.toward(server, "mirror.example")
+        allow = '[[allow]]\nhost = "mirror.example"\nbody = "hash"\n'
+        rootless.write("policy.toml", allow)
+        ok(rootless.run(*options, "--", "curl", "-sSf", "-o", "pkg", "https://mirror.example/pkg"))
+    assert (rootless.project / "pkg").read_bytes() == body
+    (kept,) = rootless.events("BodyHash")
+    assert (kept["length"], kept["hash"]["hex"]) == (len(body), blake3(body).hexdigest())
+    assert rootless.bundle.stat().st_size < 64 << 10
+    shown = rootless.hark("inspect", rootless.bundle).stdout
+    assert f"server > body of {len(body)} bytes, not stored, BLAKE3 {blake3(body).hexdigest()}" in shown
+    verified = ok(rootless.hark("verify", rootless.bundle)).stdout
+    assert "bodies that the policy keeps out of the record" in verified
