@@ -229,3 +229,27 @@ def test_an_agent_that_ends_of_a_limit_before_anybody_looked_ends_by_the_limit()
     full = shell("cat /dev/zero > /tmp/x 2> /dev/null; exit 5", limits=Limits(disk=MIB), change=blind)
     assert full.ended is not None
     assert (full.ended.limit or "").startswith("limits.disk was reached: ")
+
+
+@pytest.mark.attack
+def test_a_user_namespace_of_the_agents_own_does_not_lift_a_limit() -> None:
+    enter = """
+import ctypes, os
+uid = os.getuid()
+if ctypes.CDLL(None, use_errno=True).unshare(0x10000000):
+    raise OSError(ctypes.get_errno(), "unshare")
+open("/proc/self/uid_map", "w").write(f"0 {uid} 1")
+assert os.getuid() == 0
+"""
+
+    def blind() -> None:
+        without(ceilings.Ceilings, "look")()
+        without(ceilings.Ceilings, "last_look")()
+
+    result = python(
+        enter + BOMB.replace("range(80)", "range(40)"), limits=Limits(processes=20), nested=True, change=blind
+    )
+    assert result.out == "20\n", result.err
+    seen = python(enter + BOMB, limits=Limits(processes=20), nested=True)
+    assert seen.ended is not None
+    assert (seen.ended.limit or "").startswith("limits.processes was reached: ")
