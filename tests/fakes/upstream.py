@@ -213,8 +213,7 @@ class _Named(ssl.SSLSocket):
 
 def certified(names: tuple[str, ...]) -> tuple[bytes, ssl.SSLContext]:
     """Return a CA and a server context with a certificate of it for `names`."""
-    ca_key, ca = _certificate(None, None, (f"stub CA of {names[0]}",), ca=True)
-    key, leaf = _certificate(ca_key, ca, names, ca=False)
+    ca_pem, key, chain = certified_pem(names)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslsocket_class = _Named
     context.set_alpn_protocols(["http/1.1"])
@@ -224,17 +223,19 @@ def certified(names: tuple[str, ...]) -> tuple[bytes, ssl.SSLContext]:
 
     context.sni_callback = named
     with tempfile.NamedTemporaryFile(delete=False) as file:
-        file.write(
-            key.private_bytes(
-                serialization.Encoding.PEM,
-                serialization.PrivateFormat.PKCS8,
-                serialization.NoEncryption(),
-            )
-        )
-        file.write(leaf.public_bytes(serialization.Encoding.PEM))
+        file.write(key + chain)
     context.load_cert_chain(file.name)
     os.unlink(file.name)
-    return ca.public_bytes(serialization.Encoding.PEM), context
+    return ca_pem, context
+
+
+def certified_pem(names: tuple[str, ...]) -> tuple[bytes, bytes, bytes]:
+    """Return a CA, a key and a certificate of that CA for `names`, as PEM."""
+    ca_key, ca = _certificate(None, None, (f"stub CA of {names[0]}",), ca=True)
+    key, leaf = _certificate(ca_key, ca, names, ca=False)
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return ca.public_bytes(pem), private, leaf.public_bytes(pem)
 
 
 def _certificate(
