@@ -27,6 +27,8 @@ COMMANDS: Final = (
     "ls",
     "gc",
     "keygen",
+    "init",
+    "policy",
     "synth",
     "version",
 )

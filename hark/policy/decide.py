@@ -38,6 +38,8 @@ class Deny:
     """The `allow_hosts` entry that would allow it; empty where none would."""
     table: str = ""
     """The `[[allow]]` table that would allow it, where `allow_hosts` would allow more than it needs."""
+    nearest: Rule | None = field(default=None, compare=False)
+    """The rule that came nearest, where one is for this host."""
 
 
 type Verdict = Allow | Deny
@@ -52,7 +54,7 @@ def decide_dial(policy: Policy, host: str, port: int, now: datetime) -> Verdict:
     if policy.allow_all:
         return Allow(UNSAFE_ALLOW_ALL, meant[0] if meant else None)
     if meant:
-        return Deny(f"{meant[0].name} {_out_of_time(meant[0], now)}", "")
+        return Deny(f"{meant[0].name} {_out_of_time(meant[0], now)}", "", nearest=meant[0])
     return _not_named(policy, host, port)
 
 
@@ -72,7 +74,7 @@ def decide_name(policy: Policy, host: str, now: datetime) -> Verdict:
     if policy.allow_all:
         return Allow(UNSAFE_ALLOW_ALL)
     if meant:
-        return Deny(f"{meant[0].name} {_out_of_time(meant[0], now)}", "")
+        return Deny(f"{meant[0].name} {_out_of_time(meant[0], now)}", "", nearest=meant[0])
     return Deny(_unknown(policy, host), str(HostRule(host)))
 
 
@@ -91,7 +93,7 @@ def decide_request(policy: Policy, host: str, port: int, method: str, path: str,
     nearest, against = min(zip(meant, reasons, strict=True), key=lambda one: len(one[1]))
     mendable = nearest.speaks is Speaks.WEB and not _out_of_time(nearest, now)
     table = wanted.table(host, port, method, spelled) if mendable else ""
-    return Deny(f"{nearest.name} {' and '.join(against)}", "", table)
+    return Deny(f"{nearest.name} {' and '.join(against)}", "", table, nearest)
 
 
 def appointed(policy: Policy, host: str, port: int) -> Address | None:

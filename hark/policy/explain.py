@@ -1,0 +1,106 @@
+"""What a policy makes of one URL: the verdict, by which rule, what is recorded, which secrets go there."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, assert_never
+from urllib.parse import urlsplit
+
+from hark.errors import PolicyError
+from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_request
+from hark.policy.facts import surfaces
+from hark.policy.host import HostError, format_authority, split_authority
+from hark.policy.lines import Lines
+from hark.policy.model import Body, Policy, Rule, Speaks, covers
+
+_PORTS: Final = {"https": 443, "wss": 443, "http": 80, "ws": 80, "tcp": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A request, or with `method` None a connection of raw TCP."""
+
+    host: str
+    port: int
+    method: str | None
+    path: str
+
+    def __str__(self) -> str:
+        place = format_authority(self.host, self.port)
+        return f"raw TCP to {place}" if self.method is None else f"{self.method} of {self.path} at {place}"
+
+
+def target(url: str, method: str) -> Target:
+    """Read a URL, a host or `host:port`. Raises PolicyError."""
+    try:
+        parts = urlsplit(url if "://" in url else f"https://{url}")
+        if parts.scheme not in _PORTS:
+            raise PolicyError(f"{url} is not a URL that a policy is about; write https://, http:// or tcp://")
+        host, port = split_authority(parts.netloc, _PORTS[parts.scheme])
+    except (HostError, ValueError) as error:
+        raise PolicyError(f"{url} is not a URL: {error}") from None
+    if not port:
+        raise PolicyError(f"{url} has no port, and raw TCP has no usual one; write {url}:5432")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Target(host, port, None if parts.scheme == "tcp" else method, path)
+
+
+def decide(policy: Policy, asked: Target, now: datetime) -> Verdict:
+    """Judge it as the run would: the connection first, then the request."""
+    dialled = decide_dial(policy, asked.host, asked.port, now)
+    if asked.method is not None:
+        return decide_request(policy, asked.host, asked.port, asked.method, asked.path, now=now)
+    if isinstance(dialled, Allow) and dialled.by is not None and dialled.by.speaks is Speaks.WEB:
+        return Deny(
+            f'{dialled.rule} allows the web alone; raw TCP needs protocol = "tcp"', "", nearest=dialled.by
+        )
+    return dialled
+
+
+def explained(policy: Policy, asked: Target, verdict: Verdict) -> Iterator[str]:
+    """Yield the lines of an explanation."""
+    match verdict:
+        case Allow(name, rule):
+            yield f"allowed: {asked}"
+            yield f"by: {name}{_where(policy, rule)}"
+            yield from _allowed(policy, asked, rule)
+        case Deny(reason, hint, table, rule):
+            yield f"denied: {asked}"
+            yield f"why: {reason}{_where(policy, rule)}"
+            yield "recorded: the attempt and this verdict" + (
+                "" if asked.method is None else ", and the request with the page that answers it"
+            )
+            if hint:
+                yield f'to allow it: allow_hosts = ["{hint}"]'
+            if table:
+                yield from ("to allow it:", *(f"    {line}" for line in table.split("\n")))
+        case _:
+            assert_never(verdict)
+
+
+def _allowed(policy: Policy, asked: Target, rule: Rule | None) -> Iterator[str]:
+    if rule is not None and rule.upstream is not None:
+        yield f"dialled: {rule.upstream}"
+    if asked.method is None:
+        yield "recorded: every byte, both ways"
+        return
+    hashed = rule is not None and rule.body is Body.HASH
+    yield f"recorded: request and answer, bodies {'as length and hash alone' if hashed else 'whole'}"
+    bound = [
+        spec for spec in policy.secrets if any(one.matches(asked.host, asked.port) for one in spec.hosts)
+    ]
+    for spec in bound:
+        if spec.sigv4 is not None:
+            yield f"secret: {spec.name} signs for {spec.sigv4}"
+        else:
+            yield f"secret: {spec.name} is put into {surfaces(spec.surfaces)} in its placeholder's place"
+    if not bound:
+        yield "secrets: none is put into it"
+    for endpoint in policy.tokens:
+        if covers(endpoint.host, asked.host):
+            yield f"tokens: in answers at {endpoint.path}, {', '.join(endpoint.fields)} are credentials"
+
+
+def _where(policy: Policy, rule: Rule | None) -> str:
+    line = None if rule is None else Lines(policy).of_rule(rule)
+    return "" if line is None else f" ({policy.source}:{line})"

@@ -1,0 +1,158 @@
+"""What a policy means, in words: one line for each fact, with the line of the file that says it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from hark.policy.lines import Lines
+from hark.policy.model import (
+    Body,
+    HostRule,
+    McpServer,
+    Policy,
+    Rule,
+    SecretSpec,
+    Speaks,
+    Surface,
+    ToolRule,
+)
+
+IN_WORDS: Final[Mapping[Surface, str]] = {
+    Surface.HEADER: "headers",
+    Surface.BASIC: "Basic authorisation",
+    Surface.QUERY: "the query",
+    Surface.PATH: "the path",
+    Surface.BODY: "the body",
+    Surface.WS: "WebSocket messages",
+}
+
+
+class Fact(NamedTuple):
+    """One sentence, without its full stop, and where the file says it."""
+
+    line: int | None
+    words: str
+
+
+def facts(policy: Policy) -> Iterator[Fact]:
+    """Yield what a policy means, in the order in which people ask: where to, with what, to what files."""
+    lines = Lines(policy)
+    for rule in policy.rules:
+        yield Fact(lines.of_rule(rule), _rule(rule))
+    yield Fact(None, "nothing else may be reached" if policy.rules else "nothing may be reached")
+    for spec in policy.secrets:
+        yield Fact(lines.of("secrets", spec.name), _secret(spec))
+    for number, endpoint in enumerate(policy.tokens):
+        where = f"answers of {endpoint.host} at {endpoint.path}"
+        yield Fact(lines.of("token", number), f"{_listed(endpoint.fields)} in {where} are credentials")
+    for key, verb, paths in (
+        ("read_paths", "see", policy.read_paths),
+        ("write_paths", "write", policy.write_paths),
+    ):
+        for number, path in enumerate(paths):
+            yield Fact(lines.of(key, number), f"the agent may {verb} {path}")
+    if policy.executables is not None:
+        yield Fact(lines.of("exec"), f"only these may be executed: {_listed(policy.executables)}")
+    yield from _environment(policy, lines)
+    yield from _beside(policy, lines)
+
+
+def _rule(rule: Rule) -> str:
+    places = _listed(
+        str(HostRule(rule.host, port)) if port != 443 else f"{rule.host}:443" for port in rule.ports
+    )
+    what = "raw TCP" if rule.speaks is Speaks.TCP else f"{_listed(rule.methods) or 'all'} requests"
+    said = [f"{what} to {places}"]
+    if rule.paths:
+        said.append(f"on the paths {_listed(rule.paths)}")
+    if rule.tools is not None:
+        said.append(f"of MCP's tools {_tools(rule.tools)}")
+    if rule.hours is not None:
+        said.append(f"from {rule.hours.start:%H:%M} to {rule.hours.end:%H:%M} each day")
+    if rule.until is not None:
+        said.append(f"until {rule.until.isoformat()}")
+    if rule.upstream is not None:
+        said.append(f"dialled at {rule.upstream}")
+    if rule.body is Body.HASH:
+        said.append("with bodies recorded as length and hash alone")
+    return f"allowed: {', '.join(said)}"
+
+
+def _secret(spec: SecretSpec) -> str:
+    hosts = _listed(map(str, spec.hosts))
+    if spec.sigv4 is not None:
+        use = f"signs AWS requests of the key id {spec.sigv4} to {hosts}, and is put nowhere"
+    else:
+        use = f"goes into {surfaces(spec.surfaces)} of requests to {hosts}"
+    seen = "" if spec.mount is None else f"; {spec.mount.path} is shown with the placeholder in its place"
+    return f"secret {spec.name}, from {source(spec)}, {use}{seen}"
+
+
+def source(spec: SecretSpec) -> str:
+    """Say where a secret's value comes from."""
+    if spec.command is not None:
+        return f"what {spec.command[0]} prints"
+    return f"the file {spec.file}" if spec.file is not None else f"the variable {spec.env}"
+
+
+def surfaces(places: Sequence[Surface]) -> str:
+    """Say where a placeholder is replaced."""
+    return _listed(IN_WORDS[place] for place in places)
+
+
+def _environment(policy: Policy, lines: Lines) -> Iterator[Fact]:
+    for number, name in enumerate(policy.env_pass):
+        yield Fact(
+            lines.of("env", "pass", number),
+            f"the agent gets your variable {name} as it is, and it is recorded",
+        )
+    for name, value in policy.env_set.items():
+        yield Fact(lines.of("env", "set", name), f"the agent gets {name}={value}")
+    for number, name in enumerate(policy.unmask):
+        yield Fact(lines.of("project", "unmask", number), f"{name} in the project is shown, and not masked")
+    for number, name in enumerate(policy.unprotect):
+        yield Fact(lines.of("project", "unprotect", number), f"{name} in the project may be written")
+
+
+def _beside(policy: Policy, lines: Lines) -> Iterator[Fact]:
+    for server in policy.mcp:
+        yield Fact(lines.of("mcp", server.name), _server(server))
+    for number, port in enumerate(policy.publish):
+        yield Fact(lines.of("publish", number), f"the agent's port {port.port} can be reached at {port.at}")
+    if policy.git_https:
+        yield Fact(
+            lines.of("git", "https"), f"git asks {_listed(policy.git_https)} over https in place of ssh"
+        )
+    if policy.nested_sandboxes:
+        yield Fact(lines.of("sandbox", "nested"), "the agent may make namespaces of its own")
+    limits = policy.limits
+    for key, value, unit in (
+        ("time", limits.time_s, "seconds"),
+        ("processes", limits.processes, "processes"),
+        ("memory", limits.memory, "bytes of memory"),
+        ("disk", limits.disk, "bytes in its private files"),
+        ("events_per_second", limits.events_per_s, "events a second"),
+    ):
+        if value is not None:
+            yield Fact(lines.of("limits", key), f"the run ends at {value:.0f} {unit}")
+    if policy.max_bytes is not None:
+        yield Fact(
+            lines.of("record", "max_bytes"), f"the run ends before its bundle has {policy.max_bytes} bytes"
+        )
+
+
+def _server(server: McpServer) -> str:
+    tools = "any tool" if server.tools is None else f"the tools {_tools(server.tools)}"
+    return (
+        f"tool server {server.name} runs {server.command[0]} outside the boundary; the agent may call {tools}"
+    )
+
+
+def _tools(rules: Sequence[ToolRule]) -> str:
+    return (
+        _listed(f"{rule.name} (by its arguments)" if rule.arguments else rule.name for rule in rules)
+        or "none"
+    )
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words)

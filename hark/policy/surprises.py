@@ -1,0 +1,91 @@
+"""What in a policy may mean more, or less, than its author thinks: warnings, and no errors."""
+
+import ipaddress
+import posixpath
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from hark.policy.facts import Fact
+from hark.policy.lines import Lines
+from hark.policy.model import WILDCARD, Policy, Rule, Speaks
+
+SHARED: Final = (
+    "amazonaws.com", "appspot.com", "azureedge.net", "azurewebsites.net", "blob.core.windows.net",
+    "cloudfront.net", "firebaseapp.com", "fly.dev", "github.io", "gitlab.io", "googleusercontent.com",
+    "herokuapp.com", "netlify.app", "ngrok-free.app", "ngrok.io", "onrender.com", "pages.dev", "r2.dev",
+    "run.app", "storage.googleapis.com", "supabase.co", "trycloudflare.com", "vercel.app", "web.app",
+    "windows.net", "workers.dev",
+)  # fmt: skip
+"""Domains under which anybody gets a name: a wildcard there allows a stranger's server. Not all there are."""
+_CREDENTIAL: Final = re.compile(r"(?i)(token|secret|passw|api_?key|credential|private)")
+_WEB_PORTS: Final = frozenset((80, 443))
+
+
+def surprises(policy: Policy, now: datetime) -> Iterator[Fact]:
+    """Yield the warnings for a policy."""
+    lines = Lines(policy)
+    for rule in policy.rules:
+        for words in _of_rule(rule, now):
+            yield Fact(lines.of_rule(rule), words)
+    for spec in policy.secrets:
+        for bound in spec.hosts:
+            if bound.host.startswith(WILDCARD):
+                shared = ", where anybody gets a name" if is_shared(bound.host) else ""
+                words = f"secrets.{spec.name} goes to whatever host stands under {bound}{shared}"
+                yield Fact(lines.of("secrets", spec.name, "hosts"), words)
+        if spec.mount is not None and spec.mount.at is None:
+            words = (
+                f"all of {spec.mount.path} but this value is shown to the agent, other credentials in it too"
+            )
+            yield Fact(lines.of("secrets", spec.name, "mount"), words)
+    yield from _paths(policy, lines)
+    for number, name in enumerate(policy.env_pass):
+        if _CREDENTIAL.search(name):
+            words = (
+                f"{name} looks like a credential; the agent gets it, and it is recorded; see [secrets.{name}]"
+            )
+            yield Fact(lines.of("env", "pass", number), words)
+    for number, port in enumerate(policy.publish):
+        if not ipaddress.ip_address(port.at.host).is_loopback:
+            words = f"whoever reaches {port.at} over the network can talk to the agent"
+            yield Fact(lines.of("publish", number), words)
+
+
+def is_shared(pattern: str) -> bool:
+    """Tell whether a wildcard stands at or under a domain in which anybody gets a name."""
+    below = pattern.removeprefix(WILDCARD)
+    return any(below == domain or below.endswith(f".{domain}") for domain in SHARED)
+
+
+def _of_rule(rule: Rule, now: datetime) -> Iterator[str]:
+    if rule.host.startswith(WILDCARD) and is_shared(rule.host):
+        yield f"{rule.host} allows strangers' servers, since anybody gets a name there; name exact hosts"
+    if rule.until is not None and now >= rule.until:
+        yield f"{rule.name} ended at {rule.until.isoformat()} and allows nothing any more"
+    if rule.speaks is Speaks.TCP and _WEB_PORTS & set(rule.ports):
+        port = min(_WEB_PORTS & set(rule.ports))
+        yield f"raw TCP to port {port}: no request in it is judged, and no credential put in"
+    if any(pattern in ("/**", "**") for pattern in rule.paths):
+        yield f"{rule.name} has the path pattern /**, which every path matches"
+    if rule.upstream is None and rule.host.endswith(".host"):
+        yield f"{rule.host} has no upstream: no resolver knows a name under .host of this machine's"
+
+
+def _paths(policy: Policy, lines: Lines) -> Iterator[Fact]:
+    for number, read in enumerate(policy.read_paths):
+        for write in policy.write_paths:
+            if _inside(read, write):
+                words = f"{read} lies in {write} of write_paths, so the agent may write it too"
+                yield Fact(lines.of("read_paths", number), words)
+    for number, write in enumerate(policy.write_paths):
+        for spec in policy.secrets:
+            if spec.file is not None and _inside(spec.file, write):
+                words = f"{spec.file} of secrets.{spec.name} lies in {write}; it is masked there"
+                yield Fact(lines.of("write_paths", number), words)
+
+
+def _inside(path: str, root: str) -> bool:
+    path, root = posixpath.normpath(path), posixpath.normpath(root)
+    return path == root or path.startswith(f"{root.rstrip('/')}/")

@@ -1,0 +1,53 @@
+"""`hark policy`: exit codes, places and usage."""
+
+import pytest
+
+from tests.hark.cli.program import hark
+
+TEXT = 'allow_hosts = ["api.example.com", "*.github.io"]\n'
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_check_says_what_it_means_and_warns_and_ends_with_0(file):
+    code, out, err = hark("policy", "check", file)
+    assert (code, err) == (0, "")
+    assert f"{file}:1: allowed: all requests to api.example.com:443\n" in out
+    assert f"{file}:1: warning: *.github.io allows strangers' servers" in out
+
+
+def test_explain_ends_with_0_for_what_is_allowed_and_1_for_what_is_not(file):
+    code, out, _ = hark("policy", "explain", file, "https://api.example.com/x", "-method", "PUT")
+    assert (code, out.splitlines()[0]) == (0, "allowed: PUT of /x at api.example.com:443")
+    code, out, _ = hark("policy", "explain", file, "https://b.example.com/x")
+    assert (code, out.splitlines()[0]) == (1, "denied: GET of /x at b.example.com:443")
+
+
+def test_a_file_that_is_no_policy_is_refused_with_its_place(tmp_path):
+    (tmp_path / "p.toml").write_text("\n x = 1")
+    for words in (("check",), ("explain",)):
+        url = ["https://a.example"] if words == ("explain",) else []
+        code, out, err = hark("policy", *words, tmp_path / "p.toml", *url)
+        assert (code, out) == (125, "")
+        assert "p.toml:2:2: x is not a key of a policy" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("chek", "FILE"), "hark policy has no 'chek'"),
+        (("check", "FILE", "https://a.example"), "takes a FILE alone"),
+        (("check", "FILE", "-method", "GET"), "takes a FILE alone"),
+        (("explain", "FILE"), "needs a FILE and a URL"),
+        (("check",), "needs FILE"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_usage(file, words, sentence):
+    code, out, err = hark("policy", *(file if word == "FILE" else word for word in words))
+    assert (code, out) == (2, "")
+    assert sentence in err

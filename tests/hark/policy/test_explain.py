@@ -1,0 +1,97 @@
+"""One URL explained: as the run would decide, with the rule's line."""
+
+import pytest
+
+from hark.errors import PolicyError
+from hark.policy.decide import Allow, Deny
+from hark.policy.explain import Target, decide, explained, target
+from tests.support.policies import NOON, read
+
+POLICY = read("""
+allow_hosts = ["api.example.com"]
+[[allow]]
+host = "git.example.com"
+methods = ["GET"]
+paths = ["/acme/**"]
+body = "hash"
+[[allow]]
+host = "db.host"
+port = 5432
+protocol = "tcp"
+upstream = "127.0.0.1:1"
+[secrets.K]
+hosts = ["api.example.com"]
+in = ["query"]
+[[token]]
+host = "api.example.com"
+path = "/oauth"
+fields = ["access_token"]
+""")
+
+
+def lines(url: str, method: str = "GET") -> list[str]:
+    asked = target(url, method)
+    return list(explained(POLICY, asked, decide(POLICY, asked, NOON)))
+
+
+@pytest.mark.parametrize(
+    ("url", "asked"),
+    [
+        ("https://API.example.com/a?b=c#d", Target("api.example.com", 443, "GET", "/a?b=c")),
+        ("http://a.example", Target("a.example", 80, "GET", "/")),
+        ("a.example:8443/x/../y", Target("a.example", 8443, "GET", "/x/../y")),
+        ("tcp://db.host:5432", Target("db.host", 5432, None, "/")),
+        ("wss://[::1]:9/", Target("::1", 9, "GET", "/")),
+    ],
+)
+def test_a_url_is_read_as_it_would_be_asked_for(url, asked):
+    assert target(url, "GET") == asked
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a.example", "https://", "tcp://a.example", "https://u@a.example", "https://a:x/"]
+)
+def test_what_is_no_url_is_refused(url):
+    with pytest.raises(PolicyError, match=r"is not a URL|has no port"):
+        target(url, "GET")
+
+
+def test_what_is_allowed_is_told_with_its_rule_record_and_secrets():
+    assert lines("https://api.example.com/v1", "POST") == [
+        "allowed: POST of /v1 at api.example.com:443",
+        "by: allow_hosts: api.example.com (p.toml:2)",
+        "recorded: request and answer, bodies whole",
+        "secret: K is put into the query in its placeholder's place",
+        "tokens: in answers at /oauth, access_token are credentials",
+    ]
+    assert lines("https://git.example.com/acme/x")[2:] == [
+        "recorded: request and answer, bodies as length and hash alone",
+        "secrets: none is put into it",
+    ]
+    assert lines("tcp://db.host:5432") == [
+        "allowed: raw TCP to db.host:5432",
+        "by: allow 2: db.host (p.toml:8)",
+        "dialled: 127.0.0.1:1",
+        "recorded: every byte, both ways",
+    ]
+
+
+def test_what_is_denied_is_told_with_what_would_allow_it():
+    assert lines("https://git.example.com/acme/x", "PUT") == [
+        "denied: PUT of /acme/x at git.example.com:443",
+        "why: allow 1: git.example.com allows GET, not PUT (p.toml:3)",
+        "recorded: the attempt and this verdict, and the request with the page that answers it",
+        "to allow it:",
+        "    [[allow]]",
+        '    host = "git.example.com"',
+        '    methods = ["PUT"]',
+        '    paths = ["/acme/x"]',
+    ]
+    assert lines("https://evil.example/")[-1] == 'to allow it: allow_hosts = ["evil.example"]'
+
+
+def test_raw_tcp_is_not_what_a_rule_for_the_web_allows():
+    asked = target("tcp://api.example.com:443", "GET")
+    assert isinstance(decide(POLICY, asked, NOON), Deny)
+    control = target("tcp://db.host:5432", "GET")
+    assert isinstance(decide(POLICY, control, NOON), Allow)

@@ -1,0 +1,74 @@
+"""A policy in words: each fact once, with its line."""
+
+from hark.policy.facts import facts
+from hark.policy.model import Policy
+from tests.hark.policy.test_parse import WHOLE
+from tests.support.policies import read
+
+
+def said(text: str) -> list[tuple[int | None, str]]:
+    return [tuple(fact) for fact in facts(read(text))]
+
+
+def test_a_policy_that_allows_nothing_says_so():
+    assert list(facts(Policy())) == [(None, "nothing may be reached")]
+
+
+def test_rules_and_secrets_are_told_with_all_their_conditions():
+    text = """allow_hosts = ["a.example"]
+[[allow]]
+host = "b.example"
+methods = ["GET"]
+paths = ["/x/**"]
+hours = "09:00-18:00"
+[[allow]]
+host = "db.host"
+port = 5432
+protocol = "tcp"
+upstream = "127.0.0.1:1"
+[secrets.K]
+command = ["pass", "show", "k"]
+hosts = ["a.example"]
+in = ["header"]
+"""
+    assert said(text) == [
+        (1, "allowed: all requests to a.example:443"),
+        (
+            2,
+            "allowed: GET requests to b.example:443, on the paths /x/**, from 09:00 to 18:00 each day",
+        ),
+        (7, "allowed: raw TCP to db.host:5432, dialled at 127.0.0.1:1"),
+        (None, "nothing else may be reached"),
+        (
+            12,
+            "secret K, from what pass prints, goes into headers of requests to a.example",
+        ),
+    ]
+
+
+def test_a_rule_is_told_with_its_end_its_ports_and_what_is_kept_of_bodies():
+    rule = 'ports = [443, 8443]\nuntil = 2031-01-01T00:00:00Z\nbody = "hash"\ntools = ["t"]'
+    (fact, _) = said(f'[[allow]]\nhost = "b.example"\n{rule}')
+    assert "to b.example:443, b.example:8443, of MCP's tools t, until 2031-01-01T00:00:00+00:00" in fact[1]
+    assert fact[1].endswith("with bodies recorded as length and hash alone")
+
+
+def test_every_table_of_a_whole_policy_is_told_with_a_line():
+    found = said(WHOLE.decode())
+    lines = WHOLE.decode().splitlines()
+    words = " ".join(sentence for _, sentence in found)
+    for known in (
+        "git",
+        "files",
+        "8080",
+        "namespaces",
+        "MODE=test",
+        "LANG",
+        ".env",
+        "access_token",
+        "/opt",
+        "5400",
+    ):
+        assert known in words
+    assert all(line is None or lines[line - 1].strip() for line, _ in found)
+    assert [sentence for line, sentence in found if line is None] == ["nothing else may be reached"]
