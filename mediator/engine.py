@@ -95,14 +95,15 @@ class Engine:
             connection.end("the connection ended")
             reset(streams.writer.transport)
 
-    async def carry_raw(self, target: Destination, streams: Streams) -> None:
-        """Carry one connection whose rule allows raw TCP, until it ends."""
+    async def carry_raw(self, target: Destination, first: bytes, streams: Streams) -> None:
+        """Carry one connection for which raw TCP is allowed, until it ends."""
 
         async def dial() -> Streams:
             return await self.dialler().dial(target, tls=False, h2=False, raw=True)
 
         grounds = self._standing.grounds(target, local_now())
-        await self._tunnel(Tunnel(target, streams, self._ledger, self._broker), dial, grounds)
+        tunnel = Tunnel(target, streams, self._ledger, self._broker, first=first)
+        await self._tunnel(tunnel, dial, grounds)
 
     async def carry_between(self, caller: Caller, inside: Streams, outside: Streams) -> None:
         """Carry one connection that the operator's side made to a published port, until it ends."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hark.errors import HarkError
-from hark.policy.decide import Allow, Deny, Verdict
+from hark.policy.decide import UNSAFE_ALLOW_ALL, Allow, Deny, Verdict
 from hark.policy.model import Speaks
 from mediator import pages, refused
 from mediator.addresses import AddressPool
@@ -32,6 +32,8 @@ DNS_PORT: Final = 53
 PEEK_S: Final = 0.25
 """What a connection that is refused anyway gets to show its protocol in, for the record and the answer."""
 IDLE_S: Final = 600.0  # where the policy allows the web: clients open connections before they need them
+WEB_PORTS: Final = frozenset((80, 443, 8080, 8443))
+"""Where whoever may reach everything speaks the web, however long it is silent first."""
 SERVER_FIRST_PORTS: Final = frozenset(
     (21, 22, 23, 25, 110, 143, 220, 587, 2222, 2525, 3306, 3307, 5900, 5901, 6667)
 )
@@ -45,8 +47,8 @@ _STEP: Final = 1 << 16
 type Carry = Callable[[Destination, Tls | Http, bytes, Streams], Awaitable[None]]
 """MUST take an allowed connection over until it ends; what it raises ends it and marks the run."""
 
-type CarryRaw = Callable[[Destination, Streams], Awaitable[None]]
-"""As `Carry`, for a connection whose rule allows raw TCP: nothing of it has been read."""
+type CarryRaw = Callable[[Destination, bytes, Streams], Awaitable[None]]
+"""As `Carry`, for a connection for which raw TCP is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Gate:
             return
         if isinstance(verdict, Allow) and verdict.by is not None and verdict.by.speaks is Speaks.TCP:
             await self._record(target, "tcp", verdict)
-            await self.carry_raw(target, streams)
+            await self.carry_raw(target, b"", streams)
             return
         first, spoken = await _first_bytes(reader, _patience(target, verdict))
         if isinstance(verdict, Allow):
@@ -145,6 +147,10 @@ class Gate:
                     await _say(streams, pages.raw_response("403 Forbidden", page))
                     return
                 await self.carry(target, spoken, first, streams)
+            case Unknown() | More() if isinstance(dialled, Allow) and dialled.rule == UNSAFE_ALLOW_ALL:
+                protocol = spoken.protocol if isinstance(spoken, Unknown) else "tcp"
+                await self._record(target, protocol, dialled)
+                await self.carry_raw(target, first, streams)
             case Unknown():
                 await self._refuse_raw(target, dialled, spoken.protocol, spoken.why, streams.writer)
             case More():
@@ -169,6 +175,8 @@ class Gate:
 
 
 def _patience(target: Destination, verdict: Verdict) -> float:
+    if isinstance(verdict, Allow) and verdict.rule == UNSAFE_ALLOW_ALL and target.port not in WEB_PORTS:
+        return PEEK_S
     if target.port in SERVER_FIRST_PORTS:
         return 0 if isinstance(verdict, Deny) else PEEK_S
     return PEEK_S if isinstance(verdict, Deny) else IDLE_S

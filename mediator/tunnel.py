@@ -99,11 +99,23 @@ class _Way:
 
 
 class Tunnel:
-    """One connection. `run` carries it; `end` may be called meanwhile, from the same event loop."""
+    """One connection. `run` carries it; `end` may be called meanwhile, from the same event loop.
 
-    def __init__(self, target: Destination | Caller, agent: Streams, ledger: Ledger, broker: Broker) -> None:
+    `first` is what the agent's side sent and has been read already.
+    """
+
+    def __init__(
+        self,
+        target: Destination | Caller,
+        agent: Streams,
+        ledger: Ledger,
+        broker: Broker,
+        *,
+        first: bytes = b"",
+    ) -> None:
         self.target = target
         self._agent = agent
+        self._first = first
         self._server: Streams | None = None
         self._ledger = ledger
         self._exchange = ledger.next_exchange()
@@ -159,11 +171,14 @@ class Tunnel:
         await _closed(self._agent.writer)
 
     async def _pump(self, way: _Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        while piece := await _read(way, source):
+        first = self._first if way.from_agent else b""
+        while piece := first or await _read(way, source):
+            first = b""
             try:
                 passed = way.scan.feed(piece)
             except FoundError as found:
                 self._refuse(way, found, piece)
+                await self._ledger.settled()
                 raise _BrokenError("the other direction was refused") from None
             await self._pass(way, passed, sink)
         await self._pass(way, way.scan.finish(), sink)
@@ -182,7 +197,7 @@ class Tunnel:
             raise _BrokenError(f"{way.receiver} {_how(error)}") from None
 
     def _refuse(self, way: _Way, found: FoundError, piece: bytes) -> None:
-        """Record the reason, on the disk before anybody is told; a real value itself is never recorded."""
+        """Record the reason; a real value itself is never recorded."""
         if way.from_agent:
             why = f"the placeholder of secrets.{found.name} stands in it, and raw TCP has no place for it"
         else:
@@ -193,7 +208,7 @@ class Tunnel:
 
     def _record(self, way: _Way, data: bytes = b"", *, end: bool = False, error: str = "") -> None:
         event = TunnelData(self._exchange, way.seq, way.from_agent, data, end, error)
-        self._ledger.append(event, durable=bool(error))
+        self._ledger.append(event)
         way.seq += 1
         way.ended = end
 

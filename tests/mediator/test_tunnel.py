@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hark.bundle.events import EgressAttempt, EgressDecision, TunnelData
-from hark.policy.model import Rule, Secret, Speaks
+from hark.policy.model import Policy, Rule, Secret, Speaks
 from mediator.tunnel import PIECE
 from tests.fakes.raw import RawServer, Serve, echo, raw_server, read_all, rudely
 from tests.fakes.recorder import ListRecorder
@@ -267,6 +267,28 @@ def test_tls_in_a_raw_rule_is_passed_as_it_is() -> None:
             assert sock.recv(100).startswith(b"HTTP/1.1 200")
         assert passed(rig, from_agent=True).startswith(b"\x16\x03")
         assert [event.protocol for event in rig.recorder.of(EgressAttempt)] == ["tcp"]
+
+
+@pytest.mark.parametrize("server_first", [True, False])
+def test_where_everything_is_allowed_whatever_is_not_the_web_is_passed_on(server_first: bool) -> None:
+    def serve(connection: socket.socket) -> None:
+        if server_first:
+            connection.sendall(b"220 ready")
+        else:
+            connection.sendall(connection.recv(100))
+
+    with (
+        raw_server(serve) as server,
+        running(policy=Policy(allow_all=True), upstreams={API: server.address}) as rig,
+        open_one(rig) as sock,
+    ):
+        if not server_first:
+            sock.sendall(b"SSH-2.0-me\r\n")
+        assert sock.recv(100) == (b"220 ready" if server_first else b"SSH-2.0-me\r\n")
+        (attempt,) = rig.recorder.of(EgressAttempt)
+        assert attempt.protocol == ("tcp" if server_first else "ssh")
+        (decision,) = rig.recorder.of(EgressDecision)
+        assert decision.rule == "--unsafe-allow-all"
 
 
 def test_what_is_under_way_at_the_end_of_the_run_is_recorded_as_cut() -> None:
