@@ -32,15 +32,24 @@ _UNFRAMED: Final = Refusal(
 )
 
 
+SHORT: Final = "its body is shorter than its head says"  # RFC 9113, 8.1.1: malformed
+
+
 class Asking(Ending):
     """What the agent sends."""
 
+    _owed: int | None = None
+    """How much of the announced body is still to come; None where nothing was announced. HTTP/2 may end a
+    request anywhere, and what is sent on may be HTTP/1, where the server would wait for the rest."""
     _size: int | None = None
     """What a body that is held has by its announcement; None where it has no length."""
 
     def _on_head(self, event: RequestHeaders) -> Commands:
         self._asked = event.request
+        self._owed = _length(event.request)
         judged = outgoing.judged(event.request, self.link)
+        if event.end_stream and self._owed and not isinstance(judged, Refusal):
+            judged = Refusal(400, Deny(SHORT, ""))
         if isinstance(judged, Refusal):
             yield from self._refuse(judged, body_follows=not event.end_stream)
             return
@@ -83,6 +92,8 @@ class Asking(Ending):
         return size <= MAX_WHOLE_BODY and self._held.expect(size)
 
     def _on_data(self, data: bytes) -> Commands:
+        if self._owed is not None:
+            self._owed -= len(data)
         if self._agent is Agent.WHOLE:
             yield from self._hold(data)
         elif self._agent is Agent.STREAM:
@@ -118,7 +129,7 @@ class Asking(Ending):
             return
         if self._agent not in (Agent.WHOLE, Agent.STREAM):
             return
-        denied = judge_trailers(self._request_trailers, self.link)
+        denied = Deny(SHORT, "") if self._owed else judge_trailers(self._request_trailers, self.link)
         if denied is not None:
             yield from self._refuse_rest(denied)
         elif self._agent is Agent.WHOLE:
@@ -199,3 +210,9 @@ class Asking(Ending):
             raise RuntimeError("a connection without a request")
         framing = Framing(size=size, resized=self._request_body.sent.resizes, h2=upstream.alpn == b"h2")
         return outgoing.head(request, forward, self.link, framing)
+
+
+def _length(request: http.Request) -> int | None:
+    """Return what a request's head says of its body's length; what is no length is judged elsewhere."""
+    text = request.headers.get("content-length", "")
+    return int(text) if text.isascii() and text.isdigit() else None

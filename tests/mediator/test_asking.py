@@ -257,3 +257,42 @@ def test_a_request_in_absolute_form_leaves_in_origin_form() -> None:
         sock.close()
     assert got.endswith(b"GET /a?b 0")
     assert [seen.path for seen in upstream.seen] == ["/a?b"]
+
+
+def _short(length: int, body: bytes, *, trailers: bool) -> tuple[bytes, list[str], list[str]]:
+    """Send a request in HTTP/2 that ends early; return status, ends on record, bodies that the server saw."""
+    import h2.config
+    import h2.connection
+    import h2.events
+
+    with pair() as (rig, upstream), rig.tls(API, 443, None, "h2") as sock:
+        client = h2.connection.H2Connection(h2.config.H2Configuration(validate_outbound_headers=False))
+        client.initiate_connection()
+        head = [(":method", "POST"), (":scheme", "https"), (":authority", API), (":path", "/short")]
+        client.send_headers(1, [*head, ("content-length", str(length))], end_stream=not trailers)
+        if trailers:
+            client.send_data(1, body)
+            client.send_headers(1, [("x-checksum", "0")], end_stream=True)
+        sock.sendall(client.data_to_send())
+        status = b""
+        while not status:
+            for event in client.receive_data(sock.recv(65536)):
+                if isinstance(event, h2.events.ResponseReceived):
+                    status = dict(event.headers)[b":status"]
+        ends = [end.error for end in rig.recorder.wait_for(LlmResponseEnd)]
+        return status, ends, [seen.body.decode() for seen in upstream.seen]
+
+
+@pytest.mark.parametrize("trailers", [False, True])
+def test_a_body_shorter_than_announced_is_refused_and_not_left_to_the_server_to_wait_for(
+    trailers: bool,
+) -> None:
+    status, (error,), seen = _short(10, b"abc", trailers=trailers)
+    assert status in (b"400", b"403")
+    assert error.startswith("refused: its body is shorter than its head says")
+    assert seen == []
+
+
+def test_the_control_a_body_as_long_as_announced_is_sent() -> None:
+    status, (error,), seen = _short(3, b"abc", trailers=True)
+    assert (status, error, seen) == (b"200", "", ["abc"])

@@ -181,5 +181,5 @@ def test_a_rule_that_ends_ends_its_connections(monkeypatch: pytest.MonkeyPatch) 
             assert datetime.now(UTC) >= until
             end = next(event for event in rig.recorder.of(TunnelData) if event.end)
             assert end.error.startswith("allow 1 ended at ")
-            with rig.dial("198.18.0.1", 5432) as again, pytest.raises(ConnectionResetError):
+            with pytest.raises(ConnectionResetError), rig.dial("198.18.0.1", 5432) as again:
                 again.recv(10)

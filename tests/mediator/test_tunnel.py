@@ -140,8 +140,8 @@ def test_a_server_that_refuses_is_a_reset_and_a_sentence() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         closed = f"127.0.0.1:{unused.getsockname()[1]}"
-        with running(rules=(RULE,), upstreams={API: closed}) as rig, open_one(rig) as sock:
-            with pytest.raises(ConnectionResetError):
+        with running(rules=(RULE,), upstreams={API: closed}) as rig:
+            with pytest.raises(ConnectionResetError), open_one(rig) as sock:
                 sock.recv(100)
             error = ends(rig)[True].error
             assert error.startswith(f"no connection: {API} cannot be reached")
