@@ -74,6 +74,7 @@ class Asking(Ending):
         else:
             self._agent = Agent.STREAM
             self._record_request(b"", streamed=True)
+            self._watch.streams()
             yield from self._connect(end_stream=False)
 
     def _announced(self, event: RequestHeaders) -> int | None:
@@ -115,6 +116,8 @@ class Asking(Ending):
             if not checked or self._upstream is None:
                 return
             self.transcript.request_chunk(checked, last=False)
+            if self._watch is not None:
+                self._watch.piece(checked)
             passed = self._request_body.sent.feed(checked)
         except StoppedError as stopped:
             yield from self._refuse_body(stopped.reason)
@@ -169,6 +172,9 @@ class Asking(Ending):
         try:
             checked = way.checked.finish()
             self.transcript.request_chunk(checked, last=True)
+            if self._watch is not None:
+                self._watch.piece(checked)
+                self._watch.streamed(self.transcript.exchange)
             rest = (way.sent.feed(checked) if checked else b"") + way.sent.finish()
         except StoppedError as stopped:
             self._agent = Agent.DONE

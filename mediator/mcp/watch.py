@@ -17,6 +17,7 @@ from hark.bundle.events import ToolCallRequest, ToolCallResult
 from hark.policy.decide import Deny
 from hark.policy.model import Body as Kept
 from hark.policy.model import ToolRule
+from mediator.held import Held
 from mediator.judgement import Refusal
 from mediator.link import Link
 from mediator.mcp.jsonrpc import Call, MessageError, Packet, Response, compact, read, readable
@@ -59,6 +60,7 @@ class Watch:
         self._server = link.target.host
         self._calls: tuple[Call, ...] = ()
         self._body: Body | None = None
+        self._copy: Held | None = None
         self._keys: tuple[Key, ...] = ()
 
     @property
@@ -100,6 +102,36 @@ class Watch:
         self._calls = tuple(message for message in packet.messages if isinstance(message, Call))
         denied = judge(self._head.tools, packet, "tools")
         return None if denied is None else self._denied(denied, packet)
+
+    def streams(self) -> None:
+        """The body passes in pieces: keep a copy as far as there is room, if it may be a message."""
+        copy = Held(self._link.sessions.room)
+        kinds = self._head.values(b"content-type")
+        if any(kind.lower().startswith(b"application/json") for kind in kinds) and copy.expect(
+            MAX_WHOLE_BODY
+        ):
+            self._copy = copy
+
+    def piece(self, data: bytes) -> None:
+        """Look at a piece of it that is on the record."""
+        if self._copy is None:
+            return
+        if self._copy.fits(len(data)):
+            self._copy.add(data)
+        else:
+            self._forget()
+
+    def streamed(self, exchange: int) -> None:
+        """All of it is on the record: list its calls. Nothing is to be judged, so they may have left."""
+        if self._copy is not None:
+            self.request(self._copy.out())
+            self._copy = None
+        self.recorded(exchange)
+
+    def _forget(self) -> None:
+        if self._copy is not None:
+            self._copy.out()
+            self._copy = None
 
     def recorded(self, exchange: int, refused: Refusal | None = None) -> None:
         """Record the calls of a request that has just been recorded, and let them wait for their results."""
@@ -145,6 +177,7 @@ class Watch:
 
     def end(self) -> None:
         """Hold nothing more. Idempotent."""
+        self._forget()
         if self._body is not None:
             self._body.end()
             self._body = None

@@ -18,9 +18,11 @@ from hark.bundle.events import (
     ToolCallResult,
 )
 from hark.policy.model import Body, Rule, ToolRule
+from mediator.transcript import MAX_WHOLE_BODY
 from tests.fakes.upstream import Call, Upstream, serving
 from tests.mediator.mcp.rig import call
 from tests.mediator.rig import API, Rig, running
+from tests.mediator.test_http import Client as H2Client
 
 STREAMABLE = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 ALLOWED = ("echo",)
@@ -86,7 +88,8 @@ def place(tools: tuple[str, ...] | None = ALLOWED, body: Body = Body.WHOLE) -> I
         assert rig.fatal == []
 
 
-@pytest.mark.parametrize(("tools", "chunked"), [(None, False), (ALLOWED, False), (ALLOWED, True)])
+@pytest.mark.parametrize("tools", [None, ALLOWED])
+@pytest.mark.parametrize("chunked", [False, True])
 def test_an_allowed_call_passes_and_is_listed_with_its_result(tools: tuple[str, ...] | None, chunked: bool):
     with place(tools) as here:
         status, body = here.post(call("echo", 4, a="ä"), chunked=chunked)
@@ -98,6 +101,16 @@ def test_an_allowed_call_passes_and_is_listed_with_its_result(tools: tuple[str, 
     assert json.loads(asked[0].arguments) == {"a": "ä"}
     assert [(one.tool, one.is_error, one.exchange) for one in results] == [("echo", False, request.exchange)]
     assert json.loads(results[0].result) == json.loads(body)["result"]
+
+
+@pytest.mark.parametrize("size", [MAX_WHOLE_BODY - 200, MAX_WHOLE_BODY + 1])
+def test_a_body_in_pieces_is_listed_up_to_a_ceiling_and_the_room_comes_back(size: int):
+    with place(None) as here:
+        room = here.rig.mediator._engine._sessions.room
+        before = room.left
+        assert here.post(call("echo", 1, more="x" * size), chunked=True)[0] == 200
+        assert len(here.tools()[0]) == (size < MAX_WHOLE_BODY)
+        assert room.left == before
 
 
 @pytest.mark.parametrize("accept", ["application/json, text/event-stream", "*/*"])
@@ -193,6 +206,31 @@ def test_a_later_request_and_another_path_are_judged_too():
             client.request("POST", path, json.dumps(call(tool)), STREAMABLE)
             assert b"error" not in client.getresponse().read() or not reaches
             assert (len(here.upstream.seen) > before) == reaches
+
+
+@pytest.mark.parametrize(("tool", "reaches"), [("echo", True), ("delete", False)])
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_message_over_http_2_is_judged_with_and_without_a_length(tool: str, reaches: bool, announced: bool):
+    body = json.dumps(call(tool)).encode()
+    with place() as here, here.rig.tls(API, 443, None, "h2") as sock:
+        client = H2Client(sock)
+        if announced:
+            stream = client.begin("/mcp", len(body))
+            client.more(stream, body[:20])
+            client.more(stream, body[20:], last=True)
+        else:
+            stream = client.ask("/mcp", body=body)
+        (answer,) = client.wait(stream)
+        assert (b'"error"' not in answer.body) == reaches
+        assert here.bodies == [body] * reaches
+
+
+def test_over_http_2_a_long_message_is_refused_before_it_ends():
+    with place() as here, here.rig.tls(API, 443, None, "h2") as sock:
+        client = H2Client(sock)
+        (answer,) = client.wait(client.begin("/mcp", MAX_WHOLE_BODY + 1))
+        assert answer.status == 413
+        assert here.bodies == []
 
 
 def test_requests_without_a_body_pass_a_rule_with_tools():
