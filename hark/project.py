@@ -9,44 +9,20 @@ import contextlib
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Final
 
 from blake3 import blake3
 
+from hark.customs import PROTECTED, acted_on, holds_credentials
 from hark.errors import PolicyError
 from hark.repositories import obeyed
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
-BUNDLE_MAGIC: Final = b"HARK"
 MAX_PROTECTED: Final = 5_000  # files compared under one protected path
 MAX_FINGERPRINT: Final = 16 << 20  # bytes of one file compared; its size and mode always are
-_KEY_BYTES: Final = 1 << 16
 
-MASKED: Final = (".env", ".env.*", ".envrc", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass")
-"""Names of files that hold credentials by custom."""
-KEY_FILES: Final = ("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "id_rsa", "id_ecdsa", "id_ed25519", "*.ppk")
-"""Names of files that may hold a private key; masked when they do, so that a certificate stays readable."""
-PROTECTED: Final = (
-    ".gitmodules",
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".claude",
-    ".cursor",
-    ".codex",
-    ".gemini",
-    ".mcp.json",
-    "CLAUDE.md",
-    "AGENTS.md",
-    "GEMINI.md",
-    ".envrc",
-    ".pre-commit-config.yaml",
-    ".husky",
-)
-"""Paths that git, an editor, a shell or another agent acts on without being asked."""
 _UNSEARCHED: Final = (".git", "node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
 _SYSTEM: Final = (
     "/usr",
@@ -78,7 +54,10 @@ class Project:
     masked: tuple[str, ...]
     protected: tuple[str, ...]
     watched: tuple[str, ...]
-    """What is protected, and what would be if it existed: no mount can cover what is not there yet."""
+    """What is protected, what would be if it existed (no mount can cover what is not there yet), and the same
+    names further down, which stay writable: a mount on them would keep the agent from moving its folders."""
+    acted_on: frozenset[str] = frozenset()
+    """Every path that was there of those that other programs act on by name."""
 
 
 def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, ...]) -> Project:
@@ -90,16 +69,62 @@ def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, 
     if not os.path.isdir(f"{root}/.git"):
         watched.append(f"{root}/.git")  # a file of that name sends git elsewhere
     watched.append(f"{root}/HEAD")  # without a sound .git the project itself could pass for a bare repository
+    deeper: list[str] = []
+    seen: set[str] = set()
     for entry in _walk(root):
-        if entry.name == ".git":
+        acting = acted_on(entry)
+        if acting:
+            seen.add(entry.path)
+        if holds_credentials(entry):
+            masked += _target(entry, root)
+        elif entry.name == ".git":
             watched += _repository(entry, root)
-        elif _holds_credentials(entry):
-            masked.append(entry.path)
+        elif acting and entry.path not in watched:
+            deeper.append(entry.path)
+    masked += aliases(root, masked)
     excepted = {f"{root}/{name}" for name in unprotect}
     kept = tuple(path for path in dict.fromkeys(watched) if path not in excepted)
     shown = [path for path in kept if os.path.lexists(path) and path not in masked]
+    shown += aliases(root, shown)
     unmasked = {f"{root}/{name}" for name in unmask}
-    return Project(root, tuple(sorted(set(masked) - unmasked)), tuple(shown), kept)
+    hidden = tuple(sorted(set(masked) - unmasked))
+    return Project(root, hidden, tuple(shown), (*kept, *deeper), frozenset(seen))
+
+
+def _target(entry: os.DirEntry[str], root: str) -> list[str]:
+    """Name the file that is masked: where a link leads to. What lies outside is not visible by itself."""
+    real = os.path.realpath(entry.path)
+    return [real] if real.startswith(f"{root}/") else []
+
+
+def aliases(root: str, paths: Iterable[str]) -> list[str]:
+    """List the other names that these files have below `root` (hard links): a mount covers one name alone."""
+    known = set(paths)
+    several = {identity for path in known if (identity := _shared(path)) is not None}
+    if not several:
+        return []
+    entries = (entry for entry in _walk(root, unsearched=()) if entry.is_file(follow_symlinks=False))
+    return [entry.path for entry in entries if entry.path not in known and _shared(entry.path) in several]
+
+
+def _shared(path: str) -> tuple[int, int] | None:
+    """Tell files with more than one name apart; None for any other."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def made_since(project: Project) -> dict[str, int]:
+    """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
+
+    Raises PolicyError where the agent has left more than can be looked through.
+    """
+    known = {*project.acted_on, *project.watched}
+    return {entry.path: 1 for entry in _walk(project.root) if acted_on(entry) and entry.path not in known}
 
 
 def _repository(entry: os.DirEntry[str], root: str) -> list[str]:
@@ -142,7 +167,7 @@ def _check_root(root: str, home: str) -> None:
         raise PolicyError(f"{root} is your home directory or above it; name a project below it with -workdir")
 
 
-def _walk(root: str) -> Iterator[os.DirEntry[str]]:
+def _walk(root: str, unsearched: tuple[str, ...] = _UNSEARCHED) -> Iterator[os.DirEntry[str]]:
     """Yield every name in the tree, the nearest first, but for what lies in repositories and packages."""
     pending, seen = deque([root]), 0
     while pending:
@@ -158,36 +183,8 @@ def _walk(root: str) -> Iterator[os.DirEntry[str]]:
             )
         for entry in entries:
             yield entry
-            if entry.is_dir(follow_symlinks=False) and entry.name not in _UNSEARCHED:
+            if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
                 pending.append(entry.path)
-
-
-def _holds_credentials(entry: os.DirEntry[str]) -> bool:
-    if not entry.is_file(follow_symlinks=False):
-        return False  # a link's target is judged where it lies; opening a FIFO would wait for ever
-    if any(fnmatchcase(entry.name, pattern) for pattern in MASKED):
-        return True
-    if entry.name.endswith(".hark"):
-        return _begins_with(
-            entry.path, BUNDLE_MAGIC
-        )  # the record of an earlier run is not this agent's to change
-    if not any(fnmatchcase(entry.name, pattern) for pattern in KEY_FILES):
-        return False
-    if not entry.name.endswith((".pem", ".key")):
-        return True
-    try:
-        with open(entry.path, "rb") as file:
-            return b"PRIVATE KEY" in file.read(_KEY_BYTES)
-    except OSError:
-        return True
-
-
-def _begins_with(path: str, start: bytes) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(start)) == start
-    except OSError:
-        return True
 
 
 def _files(path: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark import nesting, policy_file, project
 from hark.bundle import outcome
-from hark.errors import ConfinementError, HarkError, LimitError, RecordError
+from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
 from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
 from launcher.plan import GATEWAY_V4
 from launcher.supervise import Boundary, Ended, NeverStarted, launch
@@ -298,14 +298,23 @@ class _Run:
         self.say(f"recorded {sealed.leaf_count} events in {kept}")
         return True
 
+    def _changes(self, before: dict[str, bytes]) -> dict[str, int]:
+        """Return what other programs act on and the agent has changed or made, with numbers of files."""
+        surveyed = self.prepared.project
+        found = project.changes(surveyed.watched, before, project.fingerprints(surveyed.watched))
+        try:
+            return found | project.made_since(surveyed)
+        except PolicyError as error:
+            self.say(f"what the agent made was not looked through: {error}")
+            return found
+
     def _summarise(self, mediator: Mediator, before: dict[str, bytes]) -> None:
         """Say what the user has to know: denials as policy lines, warnings, changes to what runs itself."""
         for line in summary_lines(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
-        watched = self.prepared.project.watched
-        for path, count in project.changes(watched, before, project.fingerprints(watched)).items():
+        for path, count in self._changes(before).items():
             name = os.path.relpath(path, self.plan.workdir)
             files = "" if count == 1 else f" ({count} files)"
             self.say(f"the agent changed {name}{files}, which other programs act on; look before they do")

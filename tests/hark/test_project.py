@@ -7,7 +7,7 @@ import pytest
 
 from hark import project
 from hark.errors import PolicyError
-from hark.project import changes, fingerprints, survey
+from hark.project import changes, fingerprints, made_since, survey
 
 
 @pytest.fixture
@@ -196,3 +196,45 @@ def test_a_link_to_a_directory_in_a_protected_place_is_a_change(tree):
     before, watched = found(tree)
     (tree / ".claude" / "commands").symlink_to("../evil")
     assert since(tree, before, watched) == {".claude/commands": 1}
+
+
+def test_every_name_of_a_file_with_credentials_is_masked_and_so_is_what_a_link_of_that_name_leads_to(tree):
+    (tree / ".env").write_text("x")
+    os.link(tree / ".env", tree / "src" / "notes.txt")
+    (tree / ".git" / "objects").mkdir()
+    os.link(tree / ".env", tree / ".git" / "objects" / "x")
+    (tree / "config").mkdir()
+    (tree / "config" / "prod").write_text("y")
+    (tree / "src" / ".netrc").symlink_to("../config/prod")
+    (tree / "src" / ".npmrc").symlink_to("/etc/hostname")
+    os.link(tree / "config" / "prod", tree / "again")
+    assert names(tree, look(tree).masked) == {
+        ".env",
+        "src/notes.txt",
+        ".git/objects/x",
+        "config/prod",
+        "again",
+    }
+
+
+def test_every_name_of_a_protected_file_is_protected(tree):
+    os.link(tree / ".git" / "config", tree / "src" / "innocent")
+    (tree / "src" / "other").write_text("x")
+    os.link(tree / "src" / "other", tree / "src" / "another")
+    assert names(tree, look(tree).protected) == {".git/hooks", ".git/config", "src/innocent"}
+
+
+def test_a_repository_and_other_names_that_the_agent_makes_are_found_at_any_depth(tree):
+    for name in ("src/CLAUDE.md", "src/.envrc"):
+        (tree / name).write_text("x")
+    before = look(tree)
+    assert "src/CLAUDE.md" in names(tree, before.watched)
+    assert "src/CLAUDE.md" not in names(tree, before.protected)
+    assert made_since(before) == {}
+    (tree / "sub" / ".git" / "hooks").mkdir(parents=True)
+    for name in ("objects", "refs"):
+        (tree / "bare.git" / name).mkdir(parents=True)
+    (tree / "bare.git" / "HEAD").write_text("ref: x\n")
+    (tree / "src" / "HEAD").write_text("no repository\n")
+    (tree / "src" / ".mcp.json").write_text("{}")
+    assert names(tree, tuple(made_since(before))) == {"sub/.git", "bare.git/HEAD", "src/.mcp.json"}

@@ -1,0 +1,85 @@
+"""Names that carry a meaning by custom: files that hold credentials, and files that other programs act on.
+
+By name alone, except where a name says too little: a `.pem` may be a certificate, a `.hark` anything.
+"""
+
+import os
+from fnmatch import fnmatchcase
+from typing import Final
+
+BUNDLE_MAGIC: Final = b"HARK"
+_KEY_BYTES: Final = 1 << 16
+
+MASKED: Final = (
+    *(".env", ".env.*", ".envrc", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf"),
+    *(".htpasswd", ".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".vault-token"),
+)
+"""Names of files that hold credentials by custom."""
+MASKED_PATHS: Final = (
+    *("/.aws/credentials", "/.docker/config.json", "/.kube/config", "/.cargo/credentials"),
+    *(
+        "/.cargo/credentials.toml",
+        "/.gem/credentials",
+        "/.config/gh/hosts.yml",
+        "/.config/gcloud/credentials.db",
+    ),
+)
+"""The ends of paths of such files: a project may be somebody's other home."""
+KEY_FILES: Final = (
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
+    *("id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"),
+)
+"""Names of files that may hold a private key; masked when they do, so that a certificate stays readable."""
+PROTECTED: Final = (
+    # git, hooks of its helpers, shells and their version managers
+    *(".gitmodules", ".pre-commit-config.yaml", ".husky", "lefthook.yml", ".lefthook.yml", ".envrc"),
+    *("mise.toml", ".mise.toml"),
+    # editors
+    *(".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".exrc", ".nvim.lua"),
+    ".dir-locals.el",
+    # agents
+    *(".claude", ".cursor", ".codex", ".gemini", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"),
+    *("GEMINI.md", ".cursorrules", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".continue"),
+    *(".aider.conf.yml", ".opencode", "opencode.json", ".junie", ".kiro", ".amazonq", ".qwen"),
+)
+"""Paths that git, an editor, a shell or another agent acts on without being asked."""
+
+
+def holds_credentials(entry: os.DirEntry[str]) -> bool:
+    """Whether a file, or the file that a link leads to, has such a name or holds a private key."""
+    if not entry.is_file():
+        return False  # opening a FIFO would wait for ever
+    if any(fnmatchcase(entry.name, pattern) for pattern in MASKED) or entry.path.endswith(MASKED_PATHS):
+        return True
+    if entry.is_symlink():
+        return False  # its target is judged where it lies
+    if entry.name.endswith(".hark"):
+        # The record of an earlier run is not this agent's to change.
+        return _begins_with(entry.path, BUNDLE_MAGIC)
+    if not any(fnmatchcase(entry.name, pattern) for pattern in KEY_FILES):
+        return False
+    return not entry.name.endswith((".pem", ".key")) or _is_private(entry.path)
+
+
+def acted_on(entry: os.DirEntry[str]) -> bool:
+    """Whether other programs act on this name: theirs, a repository's, or a bare repository's HEAD."""
+    if entry.name == "HEAD":
+        folder = os.path.dirname(entry.path)
+        return os.path.isdir(f"{folder}/objects") and os.path.isdir(f"{folder}/refs")
+    return entry.name == ".git" or entry.name in PROTECTED
+
+
+def _is_private(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return b"PRIVATE KEY" in file.read(_KEY_BYTES)
+    except OSError:
+        return True
+
+
+def _begins_with(path: str, start: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(start)) == start
+    except OSError:
+        return True

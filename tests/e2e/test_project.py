@@ -1,0 +1,39 @@
+"""What a project hides from the agent, and what the end of the run says the agent has left in it."""
+
+import os
+
+import pytest
+
+from tests.e2e.rig import Desk, ok
+
+pytestmark = pytest.mark.e2e
+
+
+def test_no_other_name_of_a_file_with_credentials_shows_it(at: Desk):
+    os.link(at.write(".env", "TOKEN=precious"), at.project / "notes.txt")
+    at.write("config/prod", "SECRET=precious")
+    (at.project / ".netrc").symlink_to("config/prod")
+    script = "cat .env notes.txt config/prod .netrc; ln notes.txt a && cat a; cp -l .env b && cat b; true"
+    ended = ok(at.run("--", "sh", "-c", script))
+    assert "precious" not in ended.stdout + ended.stderr
+    at.bundle.unlink()
+    # The control: with the mask taken off by the operator's own word, it is there.
+    at.write("policy.toml", '[project]\nunmask = ["notes.txt"]\n')
+    assert "precious" in ok(at.run("-policy=policy.toml", "--", "cat", "notes.txt")).stdout
+
+
+def test_a_repository_with_a_hook_and_settings_of_other_agents_that_the_agent_makes_are_named(at: Desk):
+    script = (
+        "git init -q sub; echo 'touch ran' > sub/.git/hooks/pre-commit; chmod +x sub/.git/hooks/pre-commit;"
+        "mkdir -p deep/er/.vscode; echo {} > deep/er/.vscode/tasks.json; echo x > deep/CLAUDE.md; touch file"
+    )
+    said = [line for line in ok(at.run("--", "sh", "-c", script)).stderr.splitlines() if "changed" in line]
+    named = {line.split()[4].rstrip(",") for line in said}
+    assert named == {"deep/CLAUDE.md", "sub/.git", "deep/er/.vscode"}
+    assert all(line.endswith("which other programs act on; look before they do") for line in said)
+
+
+def test_a_change_to_settings_further_down_is_named_too(at: Desk):
+    at.write("sub/AGENTS.md", "old")
+    ended = ok(at.run("--", "sh", "-c", "echo new > sub/AGENTS.md"))
+    assert "hark: the agent changed sub/AGENTS.md, which" in ended.stderr
