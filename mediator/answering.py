@@ -42,7 +42,7 @@ class Answering(Talking):
             return
         fields = passed_trailers(tuple(response.headers.fields))
         try:
-            bodies.check_trailers(self.link, fields)
+            fields = bodies.turned_trailers(self.link, fields)
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return
@@ -58,7 +58,7 @@ class Answering(Talking):
         wrong = self._agreed(response, headers) if switched else answers.unfit(response)
         if not wrong:
             try:
-                self._answer_body = bodies.of_answer(self.link, headers, body=not event.end_stream)
+                headers, self._answer_body = bodies.of_answer(self.link, headers, body=not event.end_stream)
             except StoppedError as stopped:
                 wrong = stopped.reason
         if wrong:
@@ -68,6 +68,7 @@ class Answering(Talking):
             yield from self._begin_talk(response, headers)
             return
         answers.standardise(response)
+        response.headers = http.Headers(headers)
         self._server = Server.BODY
         self.transcript.response(response.status_code, headers)
         if self._watch is not None and not event.end_stream:
@@ -94,6 +95,13 @@ class Answering(Talking):
             yield from self._fail(stopped.reason)
             return
         yield from self._pass(passed)
+        if self._answer_body.waiting:
+            yield from self._wait_a_moment()
+
+    def _release(self) -> Commands:
+        """Pass on what waited: nothing came that would make a credential of it."""
+        if self._server is Server.BODY and self._answer_body.waiting:
+            yield from self._pass(self._answer_body.release())
 
     def _pass(self, data: bytes) -> Commands:
         if data:
@@ -109,7 +117,7 @@ class Answering(Talking):
             yield from self._pass(self._answer_body.finish())
             if self._watch is not None:
                 self._watch.finish()
-            bodies.check_trailers(self.link, self._answer_trailers)
+            self._answer_trailers = bodies.turned_trailers(self.link, self._answer_trailers)
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return

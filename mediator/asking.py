@@ -122,8 +122,22 @@ class Asking(Ending):
         except StoppedError as stopped:
             yield from self._refuse_body(stopped.reason)
             return
+        self._tell_injected()
         if passed:
             yield SendHttp(RequestData(self.stream_id, passed), self._upstream)
+        if self._request_body.sent.waiting:
+            yield from self._wait_a_moment()
+
+    def _release_request(self) -> Commands:
+        """Send what waited: nothing came that would make a placeholder of it."""
+        if self._agent is Agent.STREAM and self._upstream is not None and self._request_body.sent.waiting:
+            passed = self._request_body.sent.release()
+            yield SendHttp(RequestData(self.stream_id, passed), self._upstream)
+
+    def _tell_injected(self) -> None:
+        """Record which credentials went into the body."""
+        for injection in self._request_body.injected():
+            self.link.ledger.injected(self.link.target, injection)
 
     def _on_end(self) -> Commands:
         if self._agent is Agent.DISCARD:
@@ -158,6 +172,7 @@ class Asking(Ending):
         if refused is not None:
             yield from self._refuse_sent(refused, body_follows=False)
             return
+        self._tell_injected()
         size = None if self._size is None else len(passed)
         yield from self._connect(end_stream=not passed and not self._request_trailers, size=size)
         if self._upstream is None:
@@ -181,6 +196,7 @@ class Asking(Ending):
             yield from self._refuse_body(stopped.reason)
             return
         self._agent = Agent.DONE
+        self._tell_injected()
         if rest and self._upstream is not None:
             yield SendHttp(RequestData(self.stream_id, rest), self._upstream)
         yield from self._send_end()

@@ -6,14 +6,17 @@ returns what may pass on now; what it holds back it returns later, at the latest
 more or less than it was told, and then says so in `resizes`: the message is then framed anew.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 from mediator.codings import PackedError
-from mediator.echo import EchoScan
+from mediator.credentials import Broker, Injection
+from mediator.echo import AnswerBody, Watched, answer_body, answer_fields
 from mediator.link import Link
 from mediator.scan import FoundError
+from mediator.substitution import MessageText, RequestText
 from mediator.transcript import Headers
 
 
@@ -35,6 +38,15 @@ class Stage(Protocol):
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass on now. MUST raise StoppedError before wrong bytes pass."""
+        ...
+
+    @property
+    def waiting(self) -> bool:
+        """Tell whether so little is held back that it is likely chance, and should pass after a moment."""
+        ...
+
+    def release(self) -> bytes:
+        """Return what waits. MUST raise StoppedError later for what only then turns out to be wrong."""
         ...
 
     def finish(self) -> bytes:
@@ -61,6 +73,18 @@ class Chain:
             data = stage.feed(data)
         return data
 
+    @property
+    def waiting(self) -> bool:
+        """Tell whether one of them holds so little that it should pass after a moment."""
+        return any(stage.waiting for stage in self._stages)
+
+    def release(self) -> bytes:
+        """Return what waited, passed through those behind. Raises StoppedError."""
+        rest = b""
+        for stage in self._stages:
+            rest = (stage.feed(rest) if rest else b"") + (stage.release() if stage.waiting else b"")
+        return rest
+
     def finish(self) -> bytes:
         """Return what they still held, passed through those behind. Raises StoppedError."""
         rest = b""
@@ -75,40 +99,37 @@ class RequestBody:
 
     checked: Chain
     sent: Chain
+    injected: Callable[[], Iterable[Injection]] = tuple
+    """Returns each credential that went into the body since the last call."""
 
 
 def of_request(link: Link, headers: Headers) -> RequestBody:
     """Return the way of one request's body; `headers` are the agent's, and say what the body is."""
-    del headers  # a placeholder stops it whatever it is
-    broker = link.broker
-    stage = _NoPlaceholder(link, lambda found: broker.body_refusal(found).reason)
-    return RequestBody(checked=Chain((stage,)), sent=Chain())
+    if not link.broker.holds_any:
+        return RequestBody(Chain(), Chain())
+    text = RequestText(link.broker, link.target, headers)
+    return RequestBody(Chain(), Chain((_Told(text, link.broker),)), text.injected)
 
 
-def of_answer(link: Link, headers: Headers, *, body: bool) -> Chain:
-    """Return the way of one answer's body; its headers are looked at here. Raises StoppedError."""
-    echo = EchoScan(link.broker)
-    try:
-        echo.head(headers, body=body)
-    except FoundError as found:
-        raise StoppedError(echoed(found)) from None
-    except PackedError as error:
-        raise StoppedError(str(error)) from None
-    return Chain((_NoEcho(echo),))
+def of_answer(link: Link, headers: Headers, *, body: bool) -> tuple[Headers, Chain]:
+    """Return the head of an answer as the agent gets it, and its body's way. Raises StoppedError."""
+    with _stopping(link.broker):
+        headers = answer_fields(link.broker, headers)
+        way = answer_body(link.broker, headers) if body else None
+    return headers, Chain((_Told(way, link.broker, answer=True),) if way else ())
 
 
-def check_trailers(link: Link, fields: Headers) -> None:
-    """Look at the trailers of an answer. Raises StoppedError."""
-    try:
-        EchoScan(link.broker).fields(fields)
-    except FoundError as found:
-        raise StoppedError(echoed(found)) from None
+def turned_trailers(link: Link, fields: Headers) -> Headers:
+    """Return the trailers of an answer as the agent gets them. Raises StoppedError."""
+    with _stopping(link.broker):
+        return answer_fields(link.broker, fields)
 
 
 class Across:
     """Looks at a server's messages together: an agent could join what a server divided among several."""
 
     resizes = False
+    waiting = False
 
     def __init__(self, link: Link) -> None:
         self._broker = link.broker
@@ -120,8 +141,12 @@ class Across:
         found = self._broker.real_value_in(together)
         if found is not None:
             raise StoppedError(echoed(FoundError(found)))
-        self._seen = together[-self._broker.longest_value :] if self._broker.longest_value else b""
+        self._seen = together[-self._broker.longest :] if self._broker.longest else b""
         return data
+
+    def release(self) -> bytes:
+        """Return nothing: all has passed."""
+        return b""
 
     def finish(self) -> bytes:
         """Return nothing: all has passed."""
@@ -130,60 +155,60 @@ class Across:
 
 def of_agents_message(link: Link) -> RequestBody:
     """Return the way of one WebSocket message of the agent's, a control frame included."""
-    return RequestBody(checked=Chain((_NoPlaceholder(link, _message_refusal),)), sent=Chain())
+    if not link.broker.holds_any:
+        return RequestBody(Chain(), Chain())
+    text = MessageText(link.broker, link.target)
+    return RequestBody(Chain(), Chain((_Told(text, link.broker),)), text.injected)
 
 
 def of_servers_message(link: Link, across: Across) -> RequestBody:
     """Return the way of one WebSocket message of the server's."""
-    return RequestBody(checked=Chain((_NoEcho(EchoScan(link.broker)), across)), sent=Chain())
+    way = answer_body(link.broker, ())
+    turned = (_Told(way, link.broker, answer=True),) if way else ()
+    return RequestBody(checked=Chain((*turned, across)), sent=Chain())
 
 
 def echoed(found: FoundError) -> str:
     """Say that an answer gives a credential back."""
-    return f"its answer gives secrets.{found.name} back, which the agent must not see"
-
-
-class _NoPlaceholder:
-    """Stops a request, or an agent's message, at a placeholder."""
-
-    resizes = False
-
-    def __init__(self, link: Link, refusal: Callable[[FoundError], str]) -> None:
-        self._refusal = refusal
-        self._scan = link.broker.outgoing()
-
-    def feed(self, data: bytes) -> bytes:
-        try:
-            return self._scan.feed(data)
-        except FoundError as found:
-            raise StoppedError(self._refusal(found)) from None
-
-    def finish(self) -> bytes:
-        return self._scan.finish()
-
-
-def _message_refusal(found: FoundError) -> str:
     return (
-        f"the placeholder of secrets.{found.name} stands in a WebSocket message, where it is not "
-        "substituted; send it in a header of the handshake"
+        f"its answer gives secrets.{found.name} back where hark cannot turn it into the placeholder, and the "
+        "agent must not see it"
     )
 
 
-class _NoEcho:
-    """Stops an answer at a real value."""
+@contextmanager
+def _stopping(broker: Broker, *, answer: bool = True) -> Iterator[None]:
+    """Say in words why a body stops."""
+    try:
+        yield
+    except FoundError as found:
+        raise StoppedError(echoed(found) if answer else broker.refusal(found).reason) from None
+    except PackedError as error:
+        raise StoppedError(str(error)) from None
 
-    resizes = False
 
-    def __init__(self, echo: EchoScan) -> None:
-        self._echo = echo
+class _Told:
+    """A stage that says why it stops."""
+
+    def __init__(
+        self, way: RequestText | MessageText | AnswerBody | Watched, broker: Broker, *, answer: bool = False
+    ) -> None:
+        self._way = way
+        self._broker = broker
+        self._answer = answer
+        self.resizes = way.resizes
+
+    @property
+    def waiting(self) -> bool:
+        return self._way.waiting
 
     def feed(self, data: bytes) -> bytes:
-        try:
-            return self._echo.body(data)
-        except FoundError as found:
-            raise StoppedError(echoed(found)) from None
-        except PackedError as error:
-            raise StoppedError(str(error)) from None
+        with _stopping(self._broker, answer=self._answer):
+            return self._way.feed(data)
+
+    def release(self) -> bytes:
+        return self._way.release()
 
     def finish(self) -> bytes:
-        return self._echo.finish()
+        with _stopping(self._broker, answer=self._answer):
+            return self._way.finish()

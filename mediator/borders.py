@@ -27,9 +27,12 @@ class Borders:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._overlap = max(0, broker.longest - 1)
         self._open: dict[int, dict[Way, bytes]] = {}
         """By exchange and way: what came last."""
+
+    @property
+    def _overlap(self) -> int:
+        return max(0, self._broker.longest - 1)
 
     def check(self, event: Event) -> None:
         """Look across the border before `event`. Raises RecordError where a real value lies across it."""

@@ -1,25 +1,23 @@
-"""The codings of an answer's body, undone for the search alone: gzip, deflate and identity, up to three deep.
+"""The codings of a body undone: gzip, deflate, brotli and zstd, up to three deep. No IO.
 
-Always: every depth is looked at. What cannot be undone (another coding, bytes that are not what they say, a
-bomb) raises `PackedError`: an answer that cannot be searched is not passed while credentials are held. So
-that honest servers choose what can be undone, `accepted` leaves nothing else in a request. No IO.
-
-Not done here: brotli and zstd, whose libraries put no bound on what one piece unpacks to.
+Always: `Unpacking` shows every depth to whoever looks, and nothing is changed; `Repacking` undoes all of
+them, has the text changed and packs it again the same way, piece by piece. What cannot be undone (another
+coding, bytes that are not what they say, a bomb) raises `PackedError`: a body that cannot be searched is not
+passed while credentials are held. So that honest servers choose what can be undone, `accepted` leaves nothing
+else in a request.
 """
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
+from mediator.packers import Damaged, Packer, Unpacker, packer, unpackers
+from mediator.text import clipped
+
 MAX_CODINGS: Final = 3  # nobody packs twice; the attack is to pack once more than is looked at
-STEP: Final = 1 << 20  # unpacked at a time: a bomb is never held whole
-MAX_RATIO: Final = 1200  # deflate makes 1032 of one byte at most; only packing twice makes more
-FREE: Final = 1 << 20  # small answers may do so: they cost nothing
-_GZIP: Final = zlib.MAX_WBITS | 16
-_GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
-_RAW: Final = -zlib.MAX_WBITS
+MAX_RATIO: Final = 1200  # deflate makes 1032 of one byte at most; beyond that it is packed twice, or a bomb
+FREE: Final = 64 << 20  # brotli and zstd make so much of a few bytes, and honest texts do not
 _PLAIN: Final = frozenset((b"", b"identity"))
-_PACKED: Final = frozenset((b"gzip", b"x-gzip", b"deflate"))
+_PACKED: Final = frozenset((b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"))
 _FRAMING: Final = frozenset((b"", b"identity", b"chunked"))
 
 type Headers = tuple[tuple[bytes, bytes], ...]
@@ -31,21 +29,13 @@ class PackedError(Exception):
     """The answer cannot be searched; the text says why, and quotes nothing of it."""
 
 
-class Unpacker(Protocol):
-    """Undoes one coding."""
-
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` unpacks to, `STEP` bytes at most each. Raises zlib.error."""
-        ...
-
-
 def codings_of(headers: Headers) -> tuple[bytes, ...]:
     """Return the codings of a body in the order in which they are undone. Raises PackedError."""
     if any(coding not in _FRAMING for coding in _listed(headers, b"transfer-encoding")):
         raise PackedError("it is packed by its transfer coding, and hark could not search it for secrets")
     found = [coding for coding in _listed(headers, b"content-encoding") if coding not in _PLAIN]
     if any(coding not in _PACKED for coding in found):
-        raise PackedError("it is packed otherwise than by gzip or deflate, and hark could not search it")
+        raise PackedError(f"it is packed by {_named(found)}, which hark could not search for secrets")
     if len(found) > MAX_CODINGS:
         raise PackedError(f"it is packed more than {MAX_CODINGS} times, and hark could not search it")
     return tuple(reversed(found))
@@ -74,6 +64,89 @@ class Unpacking:
         self._depth.unpack(data)
 
 
+class Text(Protocol):
+    """What is done with the text of a body."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece and return what may pass now."""
+        ...
+
+    def finish(self) -> bytes:
+        """Return the rest."""
+        ...
+
+
+class Repacking:
+    """One body whose text is changed on its way. What comes out may be longer or shorter."""
+
+    def __init__(self, codings: tuple[bytes, ...], text: Text) -> None:
+        self._meter = _Meter()
+        self._undone = [_Undoing(coding, self._meter) for coding in codings]
+        self._text = text
+        self._packers: list[Packer] = [packer(coding) for coding in reversed(codings)]
+        self._any = False
+
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece as it came and return what may pass. Raises PackedError, and what `text` raises."""
+        self._any = True
+        self._meter.arrived += len(data)
+        return b"".join(self._packed(self._text.feed(piece)) for piece in self._plain(data, 0))
+
+    def push(self, text: bytes) -> bytes:
+        """Pack a piece of the text that was held back by whoever changes it."""
+        return self._packed(text)
+
+    def finish(self) -> bytes:
+        """Return the rest. Raises PackedError where the body breaks off, and what `text` raises."""
+        rest = self._text.finish()
+        if not self._any:
+            return rest
+        if not all(undoing.whole for undoing in self._undone):
+            raise PackedError("it breaks off within what it is packed by")
+        for packing in self._packers:
+            rest = (packing.pack(rest) if rest else b"") + packing.end()
+        return rest
+
+    def _plain(self, data: bytes, depth: int) -> Iterator[bytes]:
+        if depth == len(self._undone):
+            yield data
+            return
+        for piece in self._undone[depth].unpack(data):
+            yield from self._plain(piece, depth + 1)
+
+    def _packed(self, text: bytes) -> bytes:
+        for packing in self._packers:
+            if text:
+                text = packing.pack(text)
+        return text
+
+
+class _Undoing:
+    """One coding undone in the one way in which its bytes can be read, which the first of them decide."""
+
+    def __init__(self, coding: bytes, meter: "_Meter") -> None:
+        self._ways = list(unpackers(coding))
+        self._meter = meter
+        self._seen = b""
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether nothing is missing."""
+        return not self._seen or self._ways[0].whole
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        """Yield what `data` unpacks to. Raises PackedError."""
+        first, self._seen = not self._seen, self._seen or data[:1]
+        if first and len(self._ways) > 1 and not _looks_like_zlib(data):
+            del self._ways[0]
+        try:
+            for piece in self._ways[0].unpack(data):
+                self._meter.made(len(piece))
+                yield piece
+        except Damaged:
+            raise PackedError("it is not packed as it says, and hark could not search it") from None
+
+
 class _Meter:
     """What arrived and what was made of it."""
 
@@ -95,7 +168,7 @@ class _Depth:
         self._meter = meter
         self._ways = [
             (unpacker, look(), _Depth(codings[1:], look, meter))
-            for unpacker in (_unpackers(codings[0]) if codings else ())
+            for unpacker in (unpackers(codings[0]) if codings else ())
         ]
 
     def unpack(self, data: bytes) -> None:
@@ -106,7 +179,7 @@ class _Depth:
         for way in self._ways:
             try:
                 self._follow(way, data)
-            except zlib.error:
+            except Damaged:
                 continue
             except PackedError as error:
                 failed = error
@@ -124,48 +197,16 @@ class _Depth:
             below.unpack(piece)
 
 
-class _Members:
-    """gzip: one member after another, with zeros between them, as programs read it."""
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(_GZIP)
-
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        while data:
-            if self._member.eof:
-                data = data.lstrip(b"\0")
-                self._member = zlib.decompressobj(_GZIP) if data else self._member
-            yield from _stretch(self._member, data)
-            data = self._member.unused_data if data else b""
+def _looks_like_zlib(data: bytes) -> bool:
+    """Tell zlib (RFC 1950, 2.2: method 8, header divisible by 31) or gzip, as raw deflate never begins."""
+    return data[:1] == b"\x1f" or (
+        data[0] & 0x0F == 8 and (len(data) < 2 or int.from_bytes(data[:2]) % 31 == 0)
+    )
 
 
-class _Single:
-    """One stream with nothing behind it."""
-
-    def __init__(self, window: int) -> None:
-        self._stream = zlib.decompressobj(window)
-
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        yield from _stretch(self._stream, data)
-        if self._stream.unused_data:
-            raise zlib.error("bytes behind the end")
-
-
-def _stretch(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
-    """Unpack up to the end of `data` or of the stream. A full step may leave more inside than it shows."""
-    full = True
-    while (data or full) and not stream.eof:
-        piece = stream.decompress(data, STEP)
-        data, full = stream.unconsumed_tail, len(piece) == STEP
-        if piece:
-            yield piece
-
-
-def _unpackers(coding: bytes) -> tuple[Unpacker, ...]:
-    """Return the readings of a coding: `deflate` means zlib, and some servers and clients take it raw."""
-    if coding == b"deflate":
-        return _Single(_GZIP_OR_ZLIB), _Single(_RAW)
-    return (_Members(),)
+def _named(found: list[bytes]) -> str:
+    unknown = next(coding for coding in found if coding not in _PACKED)
+    return f"`{clipped(unknown)}`"
 
 
 def _listed(headers: Headers, name: bytes) -> Iterable[bytes]:

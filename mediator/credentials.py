@@ -1,51 +1,48 @@
 """Credentials: the agent holds placeholders; real values go into requests, for the hosts they are bound to.
 
-Always: a placeholder leaves only as the real value, in a header, toward a host that its secret is bound to;
-anywhere else it does not leave at all. A real value enters no event, log line or error: messages name the
-secret. The recorded hash is keyed by a secret of the run, so a shared file says nothing about a value.
+Always: a placeholder leaves only as the real value, where its secret's `in` lets it stand, toward a host that
+the secret is bound to; a request that holds it anywhere else does not leave. What comes back is turned into
+the placeholder again. A real value enters no event, log line or error: messages name the secret. The recorded
+hash is keyed by a secret of the run, so a shared file says nothing about a value. Credentials may be added
+while the run goes on, from any thread: whatever is looked at afterwards is looked at for them too.
 
-Not done here: substitution in URLs, bodies and WebSocket messages (such requests are refused), and turning a
-value that a server echoes back into its placeholder (such answers are cut before they reach the agent).
+Not done here: bodies (`mediator.substitution`, `mediator.echo`).
 """
 
 import base64
 import binascii
 import re
 import secrets
-import string
+import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
-from urllib.parse import unquote_to_bytes
+from dataclasses import dataclass, field
+from typing import Final
 
 from blake3 import blake3
 
-from hark.errors import PolicyError, RecordError
-from hark.policy.model import Secret
+from hark.errors import RecordError
+from hark.policy.model import HostRule, Secret, Surface
 from mediator.authority import Destination
-from mediator.encodings import forms_of, wrapped_forms_of
-from mediator.scan import FoundError, Needles, StreamScan
-from mediator.squeeze import squeezed
+from mediator.encodings import Pair
+from mediator.placeholders import check_placeholder, check_value, placeholder_for
+from mediator.scan import FoundError, StreamSwap, Table
+from mediator.spelling import WIDEST, Place
 
-MIN_LENGTH: Final = 8  # shorter values stand in ordinary traffic by chance, and every event would be a leak
-MIN_DISTINCT: Final = 5  # `aaaaaaaa` and `12121212` as well
-MAX_LENGTH: Final = 1 << 16  # a service account's JSON has 2 kB; nothing that is a credential is larger
-RANDOM_CHARACTERS: Final = 24  # 142 bits: no placeholder is met by chance, none is a prefix of another
-_MARK: Final = "hark"
-_ALPHABET: Final = string.ascii_letters + string.digits
-_PREFIX: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9]{0,11}[-_]){1,4}|AIza|AKIA|ASIA|ya29\.|eyJ")
-_SYSTEM: Final = secrets.SystemRandom()
+__all__ = ["Broker", "Injected", "InjectedTarget", "Injection", "Refused", "check_value", "placeholder_for"]
+
+MAX_TABLES: Final = 512  # one for each host and place; an agent that reaches more has them made again
 _BASIC: Final = re.compile(rb"(?i)(basic +)([A-Za-z0-9+/=_-]+) *")
+_PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._~-]*")
+_WHERE: Final = {
+    Surface.HEADER: "a header",
+    Surface.BASIC: "a Basic authorization",
+    Surface.QUERY: "the query of the URL",
+    Surface.PATH: "the path of the URL",
+    Surface.BODY: "the request's body",
+    Surface.WS: "a WebSocket message",
+}
 
 type HeaderList = Sequence[tuple[bytes, bytes]]
-
-
-class Randomness(Protocol):
-    """What `placeholder_for` needs of a generator; `secrets.SystemRandom()` is one."""
-
-    def choice(self, seq: str, /) -> str:
-        """Return one character of `seq`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,179 +69,246 @@ class Injected:
     injections: tuple[Injection, ...]
 
 
-def check_value(name: str, value: str) -> None:
-    """Refuse a value that could not be told from ordinary traffic. Raises PolicyError without the value."""
-    if len(value) < MIN_LENGTH:
-        raise PolicyError(
-            f"secrets.{name} has {len(value)} characters, too few to tell it from ordinary traffic; "
-            f"use a credential of {MIN_LENGTH} or more"
-        )
-    if len(set(value)) < MIN_DISTINCT:
-        raise PolicyError(
-            f"secrets.{name} is made of {len(set(value))} different characters, too few to tell it from "
-            "ordinary traffic; use a real credential"
-        )
-    if len(value) > MAX_LENGTH:
-        raise PolicyError(f"secrets.{name} is longer than {MAX_LENGTH} characters, which no credential is")
-    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in value):
-        raise PolicyError(
-            f"secrets.{name} has a line break or another control character in it, which no header can carry; "
-            "look at the end of the file or variable"
-        )
+@dataclass(frozen=True, slots=True)
+class InjectedTarget:
+    """A request's target (path and query) to send, with the real values. Never recorded and never shown."""
+
+    path: bytes
+    injections: tuple[Injection, ...]
 
 
-def placeholder_for(value: str, rng: Randomness = _SYSTEM) -> str:
-    """Return a stand-in that programs take for the real thing: its known prefix, its length, random else.
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One credential and where it may go: `grants` pairs hosts with the places in requests to them."""
 
-    It is at least as long as its prefix, `hark` and the random part, whatever the value's length.
-    """
-    matched = _PREFIX.match(value)
-    prefix = matched.group() if matched and len(matched.group()) <= len(value) // 2 else ""
-    size = max(len(value) - len(prefix) - len(_MARK), RANDOM_CHARACTERS)
-    return prefix + _MARK + "".join(rng.choice(_ALPHABET) for _ in range(size))
+    name: str
+    value: str = field(repr=False)
+    placeholder: str
+    grants: tuple[tuple[tuple[HostRule, ...], tuple[Surface, ...]], ...]
+    sigv4: str | None = None
+
+    def surfaces_for(self, target: Destination) -> tuple[Surface, ...] | None:
+        """Return where the value may stand in a request to `target`; None where it is not bound to it."""
+        bound = [
+            places for hosts, places in self.grants if any(r.matches(target.host, target.port) for r in hosts)
+        ]
+        return tuple(dict.fromkeys(place for places in bound for place in places)) if bound else None
+
+    @property
+    def even(self) -> bool:
+        """Tell whether value and placeholder are of one length in every spelling."""
+        return len(self.value) == len(self.placeholder) and bool(_PLAIN_VALUE.fullmatch(self.value))
 
 
 class Broker:
-    """Holds the real values. `repr` and pickle show none of them; no method returns one but `inject`."""
+    """Holds the real values. `repr` and pickle show none of them; none leaves but in what is sent."""
 
     def __init__(self, held: Iterable[Secret], run_key: bytes | None = None) -> None:
-        self._secrets = tuple(held)
         self._key = run_key or secrets.token_bytes(32)
+        self._lock = threading.Lock()
+        self._held: tuple[Held, ...] = ()
+        self._values = Table()
+        self._tables: dict[tuple[Destination, Surface], Table] = {}
         placeholders: dict[bytes, str] = {}
-        values: dict[bytes, str] = {}
-        wrapped: dict[bytes, str] = {}
-        for secret in self._secrets:
+        for secret in held:
             check_value(secret.name, secret.value)
-            _check_placeholder(secret, placeholders)
+            check_placeholder(secret, placeholders)
             placeholders[secret.placeholder.encode()] = secret.name
-            values.update(dict.fromkeys(forms_of(secret.value), secret.name))
-            wrapped.update(dict.fromkeys(wrapped_forms_of(secret.value), secret.name))
-        self._placeholders = Needles(_with_encodings(placeholders))
-        self._values = Needles(values)
-        self._wrapped = Needles(wrapped)
+            self._held += (_held(secret),)
+        self._settle()
 
     def __repr__(self) -> str:
-        return f"Broker({len(self._secrets)} secrets)"
+        return f"Broker({len(self._held)} secrets)"
 
     def __reduce__(self) -> str:
         raise TypeError("a broker holds real credentials and is never pickled")
 
     @property
     def longest(self) -> int:
-        """How many bytes the longest form of a real value has that `guard` knows; 0 where there is none."""
-        return self._values.longest
+        """How many bytes the longest spelling of a real value has that `guard` knows; 0 where there is none."""
+        return WIDEST * self._values.longest
 
     @property
     def holds_any(self) -> bool:
         """Tell whether there is any credential to look for."""
-        return bool(self._secrets)
+        return bool(self._held)
+
+    @property
+    def even(self) -> bool:
+        """Tell whether no value is longer or shorter than its placeholder."""
+        return all(held.even for held in self._held)
+
+    def binds(self, target: Destination) -> bool:
+        """Tell whether any credential may go to `target`."""
+        return any(held.surfaces_for(target) is not None for held in self._held)
+
+    def held(self) -> tuple[Held, ...]:
+        """Return all credentials, with their values: for what signs requests (`mediator.signing`)."""
+        return self._held
+
+    def add(self, held: Held) -> None:
+        """Hold one more credential from now on."""
+        with self._lock:
+            self._held += (held,)
+            self._settle()
 
     def inject(self, headers: HeaderList, target: Destination) -> Injected | Refused:
         """Replace each placeholder in header values by the value bound to `target`; refuse any other."""
         done: list[tuple[bytes, bytes]] = []
-        used: dict[str, Injection] = {}
-        for name, value in headers:
-            if self._placeholders.find(name) is not None:
-                return Refused("a placeholder stands in the name of a header")
-            swapped = self._swap(value, target, used)
-            if isinstance(swapped, Refused):
-                return swapped
-            done.append((name, swapped))
-        return Injected(tuple(done), tuple(used.values()))
+        used: dict[str, Pair] = {}
+        try:
+            for name, value in headers:
+                if self._any_placeholder.name_in(name) is not None:
+                    return Refused("a placeholder stands in the name of a header")
+                done.append((name, self._header(value, target, used)))
+        except FoundError as found:
+            return self.refusal(found)
+        return Injected(tuple(done), self.injections(used))
 
-    def in_path(self, path: bytes) -> Refused | None:
-        """Refuse a placeholder in a URL, also behind percent signs."""
-        name = self._placeholders.find(path) or self._placeholders.find(unquote_to_bytes(path))
-        if name is None:
-            return None
-        return Refused(
-            f"the placeholder of secrets.{name} stands in the URL, where it is not substituted; "
-            "send it in a header"
-        )
+    def inject_target(self, path: bytes, target: Destination) -> InjectedTarget | Refused:
+        """Replace each placeholder in a request's path and query."""
+        place, mark, query = path.partition(b"?")
+        used: dict[str, Pair] = {}
+        try:
+            place = self._swapped(place, target, Surface.PATH, used, Place.URL)
+            query = self._swapped(query, target, Surface.QUERY, used, Place.URL)
+        except FoundError as found:
+            return self.refusal(found)
+        return InjectedTarget(place + mark + query, self.injections(used))
+
+    def in_method(self, method: bytes) -> Refused | None:
+        """Refuse a placeholder in a method."""
+        name = self._any_placeholder.name_in(method)
+        return None if name is None else Refused(f"the placeholder of secrets.{name} stands in the method")
 
     def in_trailers(self, fields: HeaderList) -> Refused | None:
         """Refuse a placeholder behind a body."""
-        joined = b"\n".join(name + b": " + value for name, value in fields)
-        name = self._placeholders.find(joined) or self._placeholders.find(unquote_to_bytes(joined))
+        name = self._any_placeholder.name_in(b"\n".join(name + b": " + value for name, value in fields))
         if name is None:
             return None
         return Refused(
-            f"the placeholder of secrets.{name} stands in a trailer, where it is not substituted; "
+            f"the placeholder of secrets.{name} stands in a trailer, where it is not replaced; "
             "send it in a header"
         )
 
-    def outgoing(self) -> StreamScan:
-        """Return a scan for placeholders in one request body."""
-        return StreamScan(self._placeholders)
+    def outgoing(
+        self, target: Destination, surface: Surface, place: Place = Place.PLAIN, *, same_length: bool = False
+    ) -> StreamSwap:
+        """Return what puts values in the place of placeholders in one stream to `target`."""
+        return StreamSwap(lambda: self._to(target, surface), place, same_length=same_length)
 
-    def incoming(self) -> StreamScan:
-        """Return a scan for real values, in every form, in one response."""
-        return StreamScan(self._values)
+    def may_stand(self, target: Destination, surface: Surface) -> tuple[Held, ...]:
+        """Return the credentials that may stand there."""
+        return tuple(held for held in self._held if surface in (held.surfaces_for(target) or ()))
 
-    def incoming_wrapped(self) -> StreamScan:
-        """Return a scan for real values as base64 or hexadecimal in one response without its blanks."""
-        return StreamScan(self._wrapped)
+    def incoming(self, *, same_length: bool = False) -> StreamSwap:
+        """Return what puts placeholders in the place of values in one stream to the agent."""
+        return StreamSwap(lambda: self._values, same_length=same_length)
 
-    def body_refusal(self, found: FoundError) -> Refused:
-        """Say why a request body with a placeholder in it is not sent."""
+    def stopping(self, *, from_agent: bool) -> StreamSwap:
+        """Return what stops one stream where a placeholder, or toward the agent a value, stands in it."""
+        return StreamSwap(lambda: self._any_placeholder if from_agent else self._any_value)
+
+    def message_out(
+        self, data: bytes, target: Destination, *, json: bool
+    ) -> tuple[bytes, tuple[Injection, ...]]:
+        """Return one WebSocket message to send to `target`. Raises FoundError."""
+        used: dict[str, Pair] = {}
+        place = Place.JSON if json else Place.PLAIN
+        return self._swapped(data, target, Surface.WS, used, place), self.injections(used)
+
+    def turned_back(self, data: bytes) -> bytes:
+        """Return `data` with every value turned into its placeholder. Raises FoundError."""
+        swap = self.incoming()
+        return swap.feed(data) + swap.finish()
+
+    def refusal(self, found: FoundError) -> Refused:
+        """Say why something with a placeholder in it is not sent."""
         return Refused(
-            f"the placeholder of secrets.{found.name} stands in the request's body, where it is not "
-            "substituted; send it in a header"
+            found.reason
+            or f"the placeholder of secrets.{found.name} stands there in an encoding in which hark cannot "
+            "replace it; send it as it is"
         )
 
-    @property
-    def longest_value(self) -> int:
-        """Return the length of the longest form in which a real value is looked for."""
-        return self._values.longest
+    def injections(self, used: dict[str, Pair]) -> tuple[Injection, ...]:
+        """Return what is recorded of the values that were sent."""
+        return tuple(self._injection(pair) for pair in used.values())
 
     def real_value_in(self, data: bytes) -> str | None:
-        """Return the name of a secret whose real value stands in `data` in any form, or wrapped."""
-        return self._values.find(data) or self._wrapped.find(squeezed(data))
+        """Return the name of a secret whose real value stands in `data` in any form."""
+        return self._values.name_in(data)
 
     def guard(self, payload: bytes) -> None:
         """Raise RecordError if a real value stands in a payload that is about to be recorded."""
-        name = self._values.find(payload)
+        name = self._values.name_in(payload)
         if name is not None:
             raise RecordError(f"an event with the real value of secrets.{name} in it was not recorded")
 
-    def _swap(self, value: bytes, target: Destination, used: dict[str, Injection]) -> bytes | Refused:
+    def _settle(self) -> None:
+        """Make ready for what is held now. Whoever reads meanwhile sees all of it or none."""
+        held = self._held
+        self._tables = {}
+        self._any_placeholder = Table(
+            [Pair(one.name, one.placeholder.encode(), b"", "anywhere") for one in held]
+        )
+        self._values = Table([Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in held])
+        self._any_value = Table([Pair(one.name, one.value.encode(), b"", "anywhere") for one in held])
+
+    def _to(self, target: Destination, surface: Surface) -> Table:
+        tables = self._tables
+        table = tables.get((target, surface))
+        if table is None:
+            table = Table([_pair(held, target, surface) for held in self._held])
+            if len(tables) >= MAX_TABLES:
+                tables.clear()
+            tables[target, surface] = table
+        return table
+
+    def _header(self, value: bytes, target: Destination, used: dict[str, Pair]) -> bytes:
         basic = _BASIC.fullmatch(value)
         if basic:
             plain = _from_base64(basic.group(2))
-            if self._placeholders.find(plain) is not None:
-                swapped = self._swap_plain(plain, target, used)
-                if isinstance(swapped, Refused):
-                    return swapped
+            if self._any_placeholder.name_in(plain) is not None:
+                swapped = self._swapped(plain, target, Surface.BASIC, used)
                 return basic.group(1) + base64.b64encode(swapped)
-        return self._swap_plain(value, target, used)
+        return self._swapped(value, target, Surface.HEADER, used)
 
-    def _swap_plain(self, value: bytes, target: Destination, used: dict[str, Injection]) -> bytes | Refused:
-        for secret in self._secrets:
-            placeholder = secret.placeholder.encode()
-            if placeholder not in value:
-                continue
-            if not secret.bound_to(target.host, target.port):
-                return Refused(f"secrets.{secret.name} is not bound to {target}")
-            value = value.replace(placeholder, secret.value.encode())
-            used[secret.name] = self._injection(secret)
-        name = self._placeholders.find(value)
-        if name is not None:
-            return Refused(f"the placeholder of secrets.{name} stands in a header in an encoding of its own")
-        return value
+    def _swapped(
+        self,
+        data: bytes,
+        target: Destination,
+        surface: Surface,
+        used: dict[str, Pair],
+        place: Place = Place.PLAIN,
+    ) -> bytes:
+        swap = self.outgoing(target, surface, place)
+        done = swap.feed(data) + swap.finish()
+        used.update(swap.used)
+        return done
 
-    def _injection(self, secret: Secret) -> Injection:
-        digest = blake3(secret.value.encode(), key=self._key).digest()
-        return Injection(f"secrets.{secret.name}", secret.placeholder, digest)
+    def _injection(self, pair: Pair) -> Injection:
+        digest = blake3(pair.new, key=self._key).digest()
+        return Injection(f"secrets.{pair.name}", pair.old.decode(), digest)
 
 
-def _check_placeholder(secret: Secret, others: dict[bytes, str]) -> None:
-    """Two placeholders of which one holds the other would be substituted by chance of order."""
-    mine = secret.placeholder.encode()
-    if len(mine) < RANDOM_CHARACTERS or secret.value in secret.placeholder:
-        raise PolicyError(f"the placeholder of secrets.{secret.name} is no placeholder")
-    for other, name in others.items():
-        if mine in other or other in mine:
-            raise PolicyError(f"the placeholders of secrets.{secret.name} and secrets.{name} overlap")
+def _held(secret: Secret) -> Held:
+    grants = ((secret.hosts, secret.surfaces),)
+    return Held(secret.name, secret.value, secret.placeholder, grants, secret.sigv4)
+
+
+def _pair(held: Held, target: Destination, surface: Surface) -> Pair:
+    allowed = held.surfaces_for(target)
+    reason = ""
+    if allowed is None:
+        reason = f"secrets.{held.name} is not bound to {target}"
+    elif surface not in allowed:
+        wanted = [place for place in Surface if place in (*allowed, surface)]
+        words = ", ".join(f'"{place.value}"' for place in wanted)
+        reason = (
+            f"the placeholder of secrets.{held.name} stands in {_WHERE[surface]}, where it is not replaced; "
+            f"send it in a header, or write `in = [{words}]` under [secrets.{held.name}]"
+        )
+    return Pair(held.name, held.placeholder.encode(), held.value.encode(), reason)
 
 
 def _from_base64(encoded: bytes) -> bytes:
@@ -252,10 +316,3 @@ def _from_base64(encoded: bytes) -> bytes:
         return base64.b64decode(encoded.translate(bytes.maketrans(b"-_", b"+/")) + b"==")
     except binascii.Error:
         return b""
-
-
-def _with_encodings(placeholders: dict[bytes, str]) -> dict[bytes, str]:
-    found: dict[bytes, str] = {}
-    for placeholder, name in placeholders.items():
-        found.update(dict.fromkeys(forms_of(placeholder.decode()), name))
-    return found

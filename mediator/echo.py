@@ -1,69 +1,112 @@
-"""Keep real credentials out of answers: plain, in wrapped base64, and in what gzip or deflate hides. No IO.
+"""Keep real credentials out of answers: what a server gives back reaches the agent as the placeholder. No IO.
 
-Always: an answer that gives a credential back is cut before the bytes that complete it pass, and one that
-cannot be searched is not passed (`PackedError`). The unpacked form is only looked at; the agent gets the
-bytes that the server sent.
+Always: headers, trailers and bodies are searched in every spelling (`mediator.scan`), also in what gzip,
+deflate, brotli and zstd hide; what is found is turned into the placeholder, spelled the same. Where that
+cannot be done the answer stops before the bytes that complete the value (`FoundError`), and one that cannot
+be searched is not passed (`PackedError`).
+
+A packed answer is packed anew, so it is other bytes than the server's. Where a header vouches for those (a
+digest), they pass as they are, and the answer stops where a value stands in it. A part of an answer (206)
+that is packed cannot be searched; requests ask for none (`mediator.judgement`).
 """
 
-from mediator.codings import PackedError, Unpacking, codings_of
+from typing import Final
+
+from mediator.codings import PackedError, Repacking, Unpacking, codings_of
 from mediator.credentials import Broker
-from mediator.scan import FoundError
-from mediator.squeeze import Squeeze
+from mediator.scan import FoundError, StreamSwap
 from mediator.transcript import Headers
 
-__all__ = ["EchoScan", "PackedError"]
+__all__ = ["AnswerBody", "PackedError", "answer_body", "answer_fields"]
+
+_DIGESTS: Final = (b"content-md5", b"digest", b"content-digest", b"repr-digest", b"x-goog-hash")
+_DIGEST_BEGINS: Final = (b"x-amz-checksum-",)
 
 
-class _Look:
-    """Bytes of one depth, as they are and without what wraps them."""
+def answer_fields(broker: Broker, fields: Headers) -> Headers:
+    """Return headers or trailers with placeholders for values. Raises FoundError."""
+    if not broker.holds_any:
+        return fields
+    turned = tuple((_named(broker, name), broker.turned_back(value)) for name, value in fields)
+    found = broker.real_value_in(b"".join(value for _, value in turned))
+    if found is not None:  # in parts, which the agent could put together
+        raise FoundError(found)
+    return turned
 
-    def __init__(self, broker: Broker) -> None:
-        self._plain = broker.incoming()
-        self._wrapped = broker.incoming_wrapped()
-        self._squeeze = Squeeze()
+
+def _named(broker: Broker, name: bytes) -> bytes:
+    found = broker.real_value_in(name)
+    if found is not None:
+        raise FoundError(found)
+    return name
+
+
+class AnswerBody:
+    """One answer's body; `mediator.bodies.Stage` says how it is used, and what it raises is above."""
+
+    def __init__(self, text: StreamSwap, way: Repacking | None, *, resizes: bool) -> None:
+        self._text = text
+        self._way = way
+        self.resizes = resizes
+
+    @property
+    def waiting(self) -> bool:
+        """Tell whether so little is held that it should pass after a moment."""
+        return self._text.waiting
 
     def feed(self, data: bytes) -> bytes:
-        """Take a piece and return what may pass. Raises FoundError."""
-        self._wrapped.feed(self._squeeze.feed(data))
-        return self._plain.feed(data)
+        """Take a piece and return what may pass."""
+        return (self._way or self._text).feed(data)
+
+    def release(self) -> bytes:
+        """Return what waited."""
+        held = self._text.release()
+        return self._way.push(held) if self._way else held
 
     def finish(self) -> bytes:
-        """Return what was held back."""
-        return self._plain.finish()
+        """Return the rest."""
+        return (self._way or self._text).finish()
 
 
-class EchoScan:
-    """One answer's scan."""
+class Watched:
+    """One body that passes as it came, and stops where a value stands in it."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._outside = _Look(broker)
-        self._inside: Unpacking | None = None
+    resizes = False
+    waiting = False
 
-    def head(self, headers: Headers, *, body: bool) -> None:
-        """Look at the headers of an answer, with or without a body. Raises FoundError and PackedError."""
-        self.fields(headers)
-        if not body or not self._broker.holds_any:
-            return
-        codings = codings_of(headers)
-        if codings:
-            self._inside = Unpacking(codings, lambda: _Look(self._broker).feed)
+    def __init__(self, broker: Broker, codings: tuple[bytes, ...]) -> None:
+        self._packed = Unpacking(codings, lambda: broker.stopping(from_agent=False).feed)
+        self._outside = broker.stopping(from_agent=False)
 
-    def fields(self, headers: Headers) -> None:
-        """Look at headers or trailers, each and all together. Raises FoundError."""
-        whole = [name + b": " + value for name, value in headers]
-        together = b"".join(value for _, value in headers)
-        for text in (*whole, together):
-            found = self._broker.real_value_in(text)
-            if found is not None:
-                raise FoundError(found)
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece and return what may pass."""
+        self._packed.feed(data)
+        return self._outside.at_once(data)
 
-    def body(self, data: bytes) -> bytes:
-        """Take a piece and return what may pass. Raises FoundError and PackedError."""
-        if self._inside is not None:
-            self._inside.feed(data)
-        return self._outside.feed(data)
+    def release(self) -> bytes:
+        """Return what waited: nothing does."""
+        return b""
 
     def finish(self) -> bytes:
-        """Return what was held back."""
+        """Return the rest."""
         return self._outside.finish()
+
+
+def answer_body(broker: Broker, headers: Headers) -> AnswerBody | Watched | None:
+    """Return what one answer's body passes, None for nothing. Raises PackedError."""
+    if not broker.holds_any:
+        return None
+    codings = codings_of(headers)
+    if codings and any(_vouches(name.lower()) for name, _ in headers):
+        return Watched(broker, codings)
+    announced = any(name.lower() == b"content-length" for name, _ in headers)
+    if not codings:
+        resizes = announced and not broker.even
+        text = broker.incoming(same_length=announced and not resizes)
+        return AnswerBody(text, None, resizes=resizes)
+    text = broker.incoming()
+    return AnswerBody(text, Repacking(codings, text), resizes=True)
+
+
+def _vouches(name: bytes) -> bool:
+    return name in _DIGESTS or name.startswith(_DIGEST_BEGINS)

@@ -1,49 +1,191 @@
-"""The forms in which a credential may come back or leak: plain, base64, hex, percent, JSON-escaped. Pure.
+"""The texts in which a credential stands: itself, base64 at its three alignments, hexadecimal; and how each
+is turned into another credential's. Pure.
 
-Not done here: compressed and encrypted forms (gzip is unpacked by whoever scans a response body).
+Always: texts are normal ones (`mediator.spelling`), so that escapes and lines within them are no matter.
+Base64 depends on where the value begins in its input. What is looked for is the part that the value alone
+decides; the characters that it shares with its neighbours keep the neighbours' bits.
+
+Not done here: compressed and encrypted forms (bodies are unpacked before they are searched).
 """
 
 import base64
-import json
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
-from urllib.parse import quote, quote_plus
 
-_ESCAPED_SLASH: Final = "\\/"
+from mediator.spelling import Mapped, Place, like, normal, placed
 
-
-def forms_of(value: str) -> frozenset[bytes]:
-    """Return every byte string that gives `value` away when it stands in a stream.
-
-    Base64 depends on where the value begins in its input: the three alignments, each without the characters
-    that its neighbours share, in both alphabets.
-    """
-    raw = value.encode()
-    forms = {raw} | wrapped_forms_of(value)
-    forms |= {quote(value, safe="").encode(), quote_plus(value, safe="").encode(), quote(value).encode()}
-    forms |= {_percent_all(raw, "%{:02x}"), _percent_all(raw, "%{:02X}")}
-    quoted = json.dumps(value)[1:-1]
-    forms |= {quoted.encode(), quoted.replace("/", _ESCAPED_SLASH).encode()}
-    forms |= {json.dumps(value, ensure_ascii=False)[1:-1].encode()}
-    return frozenset(forms)
+_STANDARD: Final = (string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/").encode()
+_TO_URL: Final = bytes.maketrans(b"+/", b"-_")
+_TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+BASE64: Final = frozenset(_STANDARD + b"-_")
+_ALNUM: Final = frozenset((string.ascii_letters + string.digits).encode())
 
 
-def wrapped_forms_of(value: str) -> frozenset[bytes]:
-    """Return the forms that programs break into lines: what is looked for where blanks were taken out."""
-    raw = value.encode()
-    forms = {raw.hex().encode(), raw.hex().upper().encode()}
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What is looked for, and what is put in its place unless `refusal` says why that must not be."""
+
+    name: str
+    old: bytes
+    new: bytes
+    refusal: str = ""
+
+
+class Form(Enum):
+    """How a needle was made of its value."""
+
+    PLAIN = auto()
+    LOWER_HEX = auto()
+    UPPER_HEX = auto()
+    BASE64 = auto()
+    BASE64_URL = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """One text to look for. `offset` is how many bytes stand before the value in a group of three."""
+
+    text: bytes
+    pair: Pair
+    form: Form
+    offset: int = 0
+
+
+class Short(Enum):
+    """Why a needle that was found is not turned: the text has to go on first, or it cannot be done."""
+
+    MORE = auto()
+    NEVER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """From `start` to `end` of the normal text, `text` comes instead."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+def needles_of(pair: Pair) -> Iterator[Needle]:
+    """Yield every text that gives `pair.old` away."""
+    plain = {normal(pair.old), normal(pair.old.replace(b" ", b"+"))}
+    yield from (Needle(text, pair, Form.PLAIN) for text in plain)
+    yield Needle(pair.old.hex().encode(), pair, Form.LOWER_HEX)
+    yield Needle(pair.old.hex().upper().encode(), pair, Form.UPPER_HEX)
     for offset in range(3):
-        forms |= _base64_at(raw, offset)
-    return frozenset(forms)
+        core = _encoded(pair.old, offset)[_first(offset) : _whole(pair.old, offset)]
+        yield Needle(core, pair, Form.BASE64, offset)
+        if core != core.translate(_TO_URL):
+            yield Needle(core.translate(_TO_URL), pair, Form.BASE64_URL, offset)
 
 
-def _percent_all(raw: bytes, form: str) -> bytes:
-    return "".join(form.format(byte) for byte in raw).encode()
+def turn(needle: Needle, at: int, text: bytes, *, final: bool) -> Turned | Short:
+    """Return what comes in the place of `needle`, which stands at `at` in a normal text."""
+    pair, end = needle.pair, at + len(needle.text)
+    match needle.form:
+        case Form.PLAIN:
+            return Turned(at, end, pair.new)
+        case Form.LOWER_HEX:
+            return Turned(at, end, pair.new.hex().encode())
+        case Form.UPPER_HEX:
+            return Turned(at, end, pair.new.hex().upper().encode())
+        case Form.BASE64 | Form.BASE64_URL:
+            turned = _turn_base64(needle, at, text, final=final)
+            url = needle.form is Form.BASE64_URL
+            if url and isinstance(turned, Turned):
+                return Turned(turned.start, turned.end, turned.text.translate(_TO_URL))
+            return turned
 
 
-def _base64_at(raw: bytes, offset: int) -> set[bytes]:
-    """Return the base64 of `raw` behind `offset` other bytes, without what those and later bytes change."""
-    padded = b"\0" * offset + raw
-    whole = len(padded) * 8 // 6  # characters that depend on no byte behind the value
-    first = (offset * 8 + 5) // 6  # nor on one before it
-    standard = base64.b64encode(padded)[first:whole]
-    return {standard, standard.translate(bytes.maketrans(b"+/", b"-_"))}
+def before(pair: Pair) -> bytes:
+    """Return the base64 characters before a needle of `pair` that its replacement changes too."""
+    return bytes(
+        char
+        for char in BASE64
+        for bits in (4, 2)
+        if pair.old[0] >> (8 - bits) == _number(char) % (1 << bits)
+        and pair.old[0] >> (8 - bits) != pair.new[0] >> (8 - bits)
+    )
+
+
+def respell(turned: Turned, found: Mapped, raw: bytes, place: Place) -> bytes:
+    """Return `turned.text` spelled as what it replaces was, with the same breaks where the length agrees."""
+    units = [raw[found.starts[i] : found.ends[i]] for i in range(turned.start, turned.end)]
+    if len(units) != len(turned.text):
+        telling = [unit for i, unit in enumerate(units, turned.start) if found.text[i] in _ALNUM]
+        if telling and all(len(unit) > 1 for unit in telling):
+            return b"".join(like(telling[0], bytes((char,))) for char in turned.text)
+        return placed(turned.text, place)
+    spelled = bytearray()
+    for i, unit in enumerate(units):
+        char, number = turned.text[i : i + 1], turned.start + i
+        gap = raw[found.ends[number - 1] : found.starts[number]] if i else b""
+        spelled += gap + (placed(char, place) if len(unit) == 1 else like(unit, char))
+    return bytes(spelled)
+
+
+def _turn_base64(needle: Needle, at: int, text: bytes, *, final: bool) -> Turned | Short:
+    pair, offset, end = needle.pair, needle.offset, at + len(needle.text)
+    spare = (offset + len(pair.old)) * 8 % 6  # bits of the last character that are the value's
+    last = end + bool(spare)
+    if last > len(text) and not final:
+        return Short.MORE
+    new = _encoded(pair.new, offset)
+    left = b""
+    if offset and at and text[at - 1] in BASE64:
+        kept = 0b110000 if offset == 1 else 0b111100
+        left = _merged(text[at - 1], new[_first(offset) - 1], kept)
+    if len(pair.new) == len(pair.old):
+        core = new[_first(offset) : _whole(pair.new, offset)]
+        if spare and last <= len(text) and text[end] in BASE64:
+            core += _merged(text[end], new[_whole(pair.new, offset)], (1 << (6 - spare)) - 1)
+            end = last
+        return Turned(at - len(left), end, left + core)
+    return _turn_last(text, (at - len(left), end, last), (left + new[_first(offset) :], spare), final=final)
+
+
+def _turn_last(
+    text: bytes, span: tuple[int, int, int], new: tuple[bytes, int], *, final: bool
+) -> Turned | Short:
+    """Of another length: that works only where nothing of the same base64 text follows."""
+    start, end, last = span
+    encoded, spare = new
+    padded = last
+    while padded < len(text) and text[padded] == ord("="):
+        padded += 1
+    if padded >= len(text) and not final:
+        return Short.MORE
+    others = spare and end < len(text) and _number(text[end]) & ((1 << (6 - spare)) - 1)
+    if others or (padded == last and padded < len(text) and text[padded] in BASE64):
+        return Short.NEVER
+    wanted = padded > last or not spare
+    encoded = encoded if wanted else encoded.rstrip(b"=")
+    return Turned(start, min(padded, len(text)), encoded)
+
+
+def _encoded(raw: bytes, offset: int) -> bytes:
+    return base64.b64encode(b"\0" * offset + raw)
+
+
+def _first(offset: int) -> int:
+    """Return how many characters depend on what stands before the value."""
+    return (offset * 8 + 5) // 6
+
+
+def _whole(raw: bytes, offset: int) -> int:
+    """Return how many characters depend on nothing behind it."""
+    return (offset + len(raw)) * 8 // 6
+
+
+def _number(char: int) -> int:
+    return max(_STANDARD.find(bytes((char,)).translate(_TO_STANDARD)), 0)
+
+
+def _merged(old: int, new: int, kept: int) -> bytes:
+    """Return the base64 character with the `kept` bits of `old` and the others of `new`."""
+    number = _number(old) & kept | _number(new) & ~kept
+    return _STANDARD[number : number + 1]

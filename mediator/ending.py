@@ -26,12 +26,14 @@ from mediator.stream import Agent, Commands, Server, Stream
 
 MAX_DISCARDED: Final = 1 << 20  # of a refused upload: enough for a small client to finish and read the answer
 DISCARD_S: Final = 2.0
+HOLD_S: Final = 0.02  # a server that writes on writes sooner; one that waits for the agent is not held up
 
 
 class Ending(Stream):
     """Both halves end here."""
 
     _discarded = 0
+    _moment: commands.RequestWakeup | None = None
 
     def _on_agent_gone(self, event: RequestProtocolError) -> Commands:
         self._agent = Agent.GONE
@@ -122,6 +124,11 @@ class Ending(Stream):
         self._discarded += size
         if self._discarded > MAX_DISCARDED:
             yield from self._hang_up()
+
+    def _wait_a_moment(self) -> Commands:
+        """Be woken when what is held of a body, likely by chance, has waited long enough."""
+        self._moment = commands.RequestWakeup(HOLD_S)
+        yield self._moment
 
     def _on_wakeup(self) -> Commands:
         if self._agent is Agent.DISCARD:

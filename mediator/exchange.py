@@ -62,9 +62,16 @@ class Exchange(Asking, Answering):
             case ResponseProtocolError():
                 yield from self._on_server_failed(event.message)
             case events.Wakeup():
-                yield from self._on_wakeup()
+                yield from self._on_woken(event)
             case _:
                 raise RuntimeError(f"{type(event).__name__} has no place in an exchange")
+
+    def _on_woken(self, event: events.Wakeup) -> Commands:
+        if event.command is not self._moment:
+            yield from self._on_wakeup()
+            return
+        yield from self._release_request()
+        yield from self._release()
 
     def _talk(self, event: events.Event) -> Commands:
         match event:

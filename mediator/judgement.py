@@ -8,6 +8,7 @@ carries any byte in them, and what is sent on may be HTTP/1.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from hark.policy.decide import Deny, Verdict, decide_request
@@ -15,7 +16,7 @@ from hark.policy.host import split_authority
 from hark.policy.model import Body, ToolRule
 from mediator import handshake
 from mediator.authority import judge_request
-from mediator.codings import accepted
+from mediator.codings import PackedError, accepted, codings_of
 from mediator.credentials import Injection, Refused
 from mediator.fields import connection_wrong, one_line, trailer_allowed
 from mediator.link import Link
@@ -24,8 +25,19 @@ from mediator.transcript import Headers
 
 _DROPPED: Final = frozenset((b"expect", b"http2-settings"))
 """`Expect` is answered by us; an upgrade to HTTP/2 in the clear is an offer that a server may ignore."""
+_PARTS: Final = frozenset((b"range", b"if-range"))
+"""Dropped where a credential may come back: in parts, none of which holds it whole, it would be unknown. A
+server may answer with the whole at any time (RFC 9110, 14.2)."""
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(rb"[^\x00-\x20\x7f]+")
+
+
+class _Packed(Enum):
+    """How an answer may come: in any coding, in one that can be undone, or, as a part of a whole, in none."""
+
+    ANY = auto()
+    UNDONE = auto()
+    NOT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +63,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """May be sent. `headers` hold real credentials: never recorded, never shown."""
+    """May be sent. `path` and `headers` hold real credentials: never recorded, never shown."""
 
+    path: bytes
     headers: Headers
     injections: tuple[Injection, ...]
     wants_continue: bool
@@ -72,19 +85,27 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     verdict = _verdict(asked, link)
     if isinstance(verdict, Deny):
         return Refusal(403, verdict)
-    in_path = link.broker.in_path(asked.method + b" " + asked.path)
-    if in_path is not None:
-        return Refusal(403, Deny(in_path.reason, ""))
+    packed = _packed(asked, link)
+    if packed is not None:
+        return packed
+    in_method = link.broker.in_method(asked.method)
+    if in_method is not None:
+        return Refusal(403, Deny(in_method.reason, ""))
+    path = link.broker.inject_target(asked.path, link.target)
+    if isinstance(path, Refused):
+        return Refusal(403, Deny(path.reason, ""))
     injected = link.broker.inject(_forwarded(asked, link), link.target)
     if isinstance(injected, Refused):
         return Refusal(403, Deny(injected.reason, ""))
     wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
     websocket = _wants_websocket(asked)
+    injections = tuple(dict.fromkeys((*path.injections, *injected.injections)))
     if verdict.by is None:
-        return Forward(injected.headers, injected.injections, wants_continue, websocket=websocket)
+        return Forward(path.path, injected.headers, injections, wants_continue, websocket=websocket)
     return Forward(
+        path.path,
         injected.headers,
-        injected.injections,
+        injections,
         wants_continue,
         body=verdict.by.body,
         tools=verdict.by.tools,
@@ -100,6 +121,17 @@ def _verdict(asked: Asked, link: Link) -> Verdict:
         return agreed
     method, path = asked.method.decode("latin-1"), asked.path.decode("latin-1")
     return decide_request(link.policy, link.target.host, link.target.port, method, path, now=now)
+
+
+def _packed(asked: Asked, link: Link) -> Refusal | None:
+    """Refuse a body that cannot be searched while credentials are held."""
+    if not link.broker.holds_any:
+        return None
+    try:
+        codings_of(asked.headers)
+    except PackedError as error:
+        return Refusal(415, Deny(f"the request's body cannot be searched for placeholders: {error}", ""))
+    return None
 
 
 def judge_trailers(fields: Headers, link: Link) -> Deny | None:
@@ -170,13 +202,17 @@ def _authorities(asked: Asked) -> Sequence[bytes]:
 def _forwarded(asked: Asked, link: Link) -> Headers:
     """Return the headers to send on: the host in its one spelling, without what we answer ourselves."""
     dropped, headers = _DROPPED, asked.headers
+    names = {name.lower() for name, _ in headers}
     if _wants_websocket(asked):
         headers = handshake.forwarded(headers)
-    elif any(name.lower() == b"upgrade" for name, _ in headers):
+    elif b"upgrade" in names:
         dropped |= {b"upgrade", b"connection"}
+    if link.broker.binds(link.target):
+        dropped |= _PARTS
     searched = link.broker.holds_any or _takes_events(asked.headers)
+    packed_as = _Packed.NOT if b"range" in names - dropped else _Packed.UNDONE if searched else _Packed.ANY
     return tuple(
-        (name, _value(name.lower(), value, link, searched=searched))
+        (name, _value(name.lower(), value, link, packed_as))
         for name, value in headers
         if name.lower() not in dropped
     )
@@ -187,12 +223,12 @@ def _takes_events(headers: Headers) -> bool:
     return any(name.lower() == b"accept" and b"text/event-stream" in value.lower() for name, value in headers)
 
 
-def _value(name: bytes, value: bytes, link: Link, *, searched: bool) -> bytes:
+def _value(name: bytes, value: bytes, link: Link, packed_as: _Packed) -> bytes:
     """Return a value to send on. Where answers are searched, they may come packed only as we can undo."""
     if name == b"host":
         return _host(value, link)
-    if name == b"accept-encoding" and searched:
-        return accepted(value)
+    if name == b"accept-encoding" and packed_as is not _Packed.ANY:
+        return b"identity" if packed_as is _Packed.NOT else accepted(value)
     if name == b"te" and link.broker.holds_any:
         return b"trailers"
     return value

@@ -50,7 +50,7 @@ def head(request: http.Request, forward: Forward, link: Link, framing: Framing) 
         method=request.data.method,
         scheme=link.protocol.encode(),
         authority=request.data.authority if request.is_http2 else b"",
-        path=request.data.path,
+        path=forward.path,
         http_version=request.data.http_version,
         headers=_framed(forward.headers, request, framing),
         content=None,

@@ -1,38 +1,63 @@
-"""Find byte strings in a stream that comes in pieces. No IO; memory is bounded by the longest needle.
+"""Find credentials in a stream that comes in pieces, and put others in their places. No IO.
 
-Always: a needle that stands anywhere in the stream is found, however the pieces divide it, before its last
-byte is passed on; and of one whose beginning was `HOLD_FROM` bytes or longer, nothing beyond that beginning
-was passed on. A piece whose end could not be such a beginning is passed on whole and at once.
+Always: what is looked for is found in every spelling, however the pieces divide it, before its last byte is
+passed on. What is held back is only an end that may still become one; where that end is so short that it is
+likely chance, `waiting` says so, and whoever owns the stream passes it on with `release` after a moment. What
+is completed after that cannot be replaced any more: the stream stops (`FoundError`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
+
+from mediator.encodings import BASE64, Needle, Pair, Short, Turned, before, needles_of, respell, turn
+from mediator.spelling import WIDEST, Mapped, Place, begun, mapped, normal
 
 HOLD_FROM: Final = 4
 """Shorter coincidences at a piece's end are common (`a` begins many needles) and give nothing away; holding
-them would make an answer that pauses there wait for its next byte."""
+them for long would make an answer that pauses there wait for its next byte."""
+MAX_HELD: Final = 1 << 18  # of blanks and escapes within one needle; a credential's hexadecimal is half of it
 
 
-class Needles:
-    """A fixed set of byte strings, each with the name under which a hit is reported."""
+class FoundError(Exception):
+    """A needle stands in the stream and stays; `name` says which, `reason` why if that is a choice."""
 
-    def __init__(self, needles: Mapping[bytes, str]) -> None:
-        self.names = {needle: name for needle, name in needles.items() if needle}
-        self.longest = max(map(len, self.names), default=0)
+    def __init__(self, name: str, reason: str = "") -> None:
+        super().__init__(name)
+        self.name = name
+        self.reason = reason
+
+
+class Table:
+    """A fixed set of pairs, ready to be looked for in normal texts."""
+
+    def __init__(self, pairs: Sequence[Pair] = ()) -> None:
+        self._needles = [needle for pair in pairs for needle in needles_of(pair)]
+        self._texts = tuple({needle.text: None for needle in self._needles})
+        self.longest = max(map(len, self._texts), default=0)
         self._prefixes: dict[bytes, list[bytes]] = {}
-        for needle in self.names:
-            self._prefixes.setdefault(needle[:HOLD_FROM], []).append(needle)
+        self._short = {bytes((char,)) for pair in pairs if pair.new for char in before(pair)}
+        for text in self._texts:
+            self._prefixes.setdefault(text[:HOLD_FROM], []).append(text)
+            self._short |= {text[:size] for size in range(1, HOLD_FROM)}
 
-    def find(self, data: bytes) -> str | None:
-        """Return the name of a needle that stands in `data`, or None."""
-        for needle, name in self.names.items():
-            if needle in data:
-                return name
-        return None
+    def has(self, text: bytes) -> bool:
+        """Tell whether anything stands in a normal text."""
+        return any(needle in text for needle in self._texts)
 
-    def tail(self, data: bytes) -> int:
-        """Return how many bytes at the end of `data` begin a needle: `HOLD_FROM` or more, else 0."""
-        end = data[-(self.longest - 1) :] if self.longest > 1 else b""
+    def name_in(self, data: bytes) -> str | None:
+        """Return the name of a pair that stands in `data` in any spelling, or None."""
+        text = normal(data)
+        return next((needle.pair.name for needle in self._needles if needle.text in text), None)
+
+    def first(self, text: bytes, start: int) -> tuple[int, Needle] | None:
+        """Return the first needle from `start` on; of several there, the longest."""
+        found = [(at, needle) for needle in self._needles if (at := text.find(needle.text, start)) >= 0]
+        return min(found, key=lambda pair: (pair[0], -len(pair[1].text)), default=None)
+
+    def tail(self, text: bytes) -> int:
+        """Return how many bytes at the end of a normal text begin a needle, or may stand just before one."""
+        end = text[-(self.longest - 1) :] if self.longest > 1 else b""
         longest = 0
         for prefix, needles in self._prefixes.items():
             at = end.find(prefix)
@@ -42,40 +67,118 @@ class Needles:
                     longest = max(longest, len(rest))
                     break
                 at = end.find(prefix, at + 1)
-        return longest
+        short = (end[-size:] for size in range(HOLD_FROM - 1, 0, -1))
+        return longest or max((len(rest) for rest in short if rest in self._short), default=0)
 
 
-class FoundError(Exception):
-    """A needle stands in the stream; `name` says which."""
+@dataclass(slots=True)
+class _Work:
+    """A stretch of a stream under way: what comes out of it up to `done`, where more has to come first."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
+    out: bytearray = field(default_factory=bytearray)
+    done: int = 0
+    stop: int | None = None
 
 
-class StreamScan:
-    """One stream's scan. `feed` returns what may pass; `finish` what was still held."""
+class StreamSwap:
+    """One stream. `feed` returns what may pass, with every needle replaced; `finish` the rest."""
 
-    def __init__(self, needles: Needles) -> None:
-        self._needles = needles
-        self._seen = b""  # the last bytes already passed on: a needle may have begun in them
+    def __init__(
+        self, table: Callable[[], Table], place: Place = Place.PLAIN, *, same_length: bool = False
+    ) -> None:
+        self._table = table
+        self._place = place
+        self._same_length = same_length
+        self._gone = b""  # the last bytes that were passed on: a needle may have begun in them
         self._held = b""
+        self.waiting = False
+        """Whether what is held is so little that it should not be held for long."""
+        self.used: dict[str, Pair] = {}
+        """What was replaced, by name."""
 
     def feed(self, piece: bytes) -> bytes:
-        """Take a piece and return the bytes that may be passed on now. Raises FoundError."""
-        if not self._needles.longest:
-            return piece
-        data = self._held + piece
-        window = self._seen + data
-        name = self._needles.find(window)
-        if name is not None:
-            raise FoundError(name)
-        hold = min(self._needles.tail(window), len(data))
-        passed, self._held = data[: len(data) - hold], data[len(data) - hold :]
-        self._seen = (self._seen + passed)[-self._needles.longest :]
-        return passed
+        """Take a piece and return what may pass. Raises FoundError."""
+        self._held += piece
+        return self._run(final=False)
 
     def finish(self) -> bytes:
-        """Return the held bytes: the stream ended, so they were no needle."""
-        held, self._held = self._held, b""
-        return held
+        """Return the rest: the stream ended. Raises FoundError."""
+        return self._run(final=True)
+
+    def release(self) -> bytes:
+        """Return what is held although it may still become a needle."""
+        passed, self._gone = self._held, self._gone + self._held
+        self._held, self.waiting = b"", False
+        return passed
+
+    def at_once(self, piece: bytes) -> bytes:
+        """Take a piece and return what may pass, without waiting for what is likely chance."""
+        passed = self.feed(piece)
+        return passed + self.release() if self.waiting else passed
+
+    def _run(self, *, final: bool) -> bytes:
+        table, window, gone = self._table(), self._gone + self._held, len(self._gone)
+        self.waiting = False
+        if not table.longest:
+            self._gone, self._held = window[-1:], b""
+            return window[gone:]
+        work = self._swapped(table, window, final=final)
+        hold = len(window) if final else self._hold(table, window, work)
+        if hold < gone:  # what was passed on too early may still become one
+            self._gone, self._held = window[hold:gone], window[gone:]
+            return b""
+        passed = bytes(work.out) + window[work.done : hold]
+        self._gone, self._held = passed[-1:], window[hold:]
+        return passed[gone:]
+
+    def _swapped(self, table: Table, window: bytes, *, final: bool) -> _Work:
+        """Replace what stands in the window whole."""
+        work = _Work()
+        if not table.has(normal(window)):
+            return work
+        found, at = mapped(window), 0
+        while (hit := table.first(found.text, at)) is not None:
+            position, needle = hit
+            pair = needle.pair
+            if pair.refusal:
+                raise FoundError(pair.name, pair.refusal)
+            turned = turn(needle, position, found.text, final=final)
+            if turned is Short.MORE:
+                work.stop = found.starts[max(position - 1, at)]
+                return work
+            if turned is Short.NEVER or turned.start < at:
+                raise FoundError(pair.name)
+            self._replace(work, window, found, turned, pair)
+            at = turned.end
+        return work
+
+    def _replace(self, work: _Work, window: bytes, found: Mapped, turned: Turned, pair: Pair) -> None:
+        start, end = found.starts[turned.start], found.ends[turned.end - 1]
+        new = respell(turned, found, window, self._place)
+        early = max(len(self._gone) - start, 0)
+        if new[:early] != window[start : start + early] or (self._same_length and len(new) != end - start):
+            raise FoundError(pair.name)
+        work.out += window[work.done : start] + new
+        work.done = end
+        self.used[pair.name] = pair
+
+    def _hold(self, table: Table, window: bytes, work: _Work) -> int:
+        """Return from where on the window's end may still become a needle."""
+        if work.stop is not None:
+            return work.stop
+        first = max(work.done, len(window) - WIDEST * (table.longest + 2))
+        last = len(window) - begun(window[first:])
+        text = normal(window[first:last])
+        again = begun(text)  # of a spelling within a spelling
+        inner = table.tail(text[: len(text) - again]) if again else 0
+        size = max(table.tail(text), inner + again)
+        if not size:
+            self.waiting = last < len(window)
+            return last
+        self.waiting = size < HOLD_FROM
+        index = len(text) - size
+        if index and text[index - 1] in BASE64:  # it shares a character with what stands before it
+            index -= 1
+        plain = len(text) == last - first
+        start = first + (index if plain else mapped(window[first:last]).starts[index])
+        return start if len(window) - start <= MAX_HELD else len(window)

@@ -84,6 +84,8 @@ class Talking(Ending):
         try:
             for piece in direction.feed(data):
                 self.transcript.message(piece.type, piece.data, more=piece.more, from_agent=from_agent)
+                for injection in piece.injected:
+                    self.link.ledger.injected(self.link.target, injection)
                 if piece.wire:
                     yield self._say(piece.wire, to_agent=not from_agent)
         except FramingError as error:

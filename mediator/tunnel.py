@@ -20,10 +20,8 @@ from hark.errors import UpstreamError
 from hark.policy.model import Address
 from mediator.authority import Destination
 from mediator.credentials import Broker
-from mediator.echo import EchoScan
 from mediator.ledger import Ledger
-from mediator.scan import FoundError
-from mediator.squeeze import Squeeze
+from mediator.scan import FoundError, StreamSwap
 from mediator.transport import Streams, reset
 
 PIECE: Final = 1 << 16  # one event; a larger one would hold up what comes behind it
@@ -34,39 +32,6 @@ type Dial = Callable[[], Awaitable[Streams]]
 
 class _BrokenError(Exception):
     """One side is gone without a regular end; the text says which, and how."""
-
-
-class _Outgoing:
-    """Looks for placeholders in what the agent sends: as it is, and without what wraps it."""
-
-    def __init__(self, broker: Broker) -> None:
-        self._plain = broker.outgoing()
-        self._wrapped = broker.outgoing()
-        self._squeeze = Squeeze()
-
-    def feed(self, piece: bytes) -> bytes:
-        """Take a piece and return what may pass. Raises FoundError."""
-        self._wrapped.feed(self._squeeze.feed(piece))
-        return self._plain.feed(piece)
-
-    def finish(self) -> bytes:
-        """Return what was held back."""
-        return self._plain.finish()
-
-
-class _Incoming:
-    """Looks for real values in what the server sends."""
-
-    def __init__(self, broker: Broker) -> None:
-        self._echo = EchoScan(broker)
-
-    def feed(self, piece: bytes) -> bytes:
-        """Take a piece and return what may pass. Raises FoundError."""
-        return self._echo.body(piece)
-
-    def finish(self) -> bytes:
-        """Return what was held back."""
-        return self._echo.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +50,7 @@ class _Way:
     """One direction."""
 
     from_agent: bool
-    scan: _Outgoing | _Incoming
+    scan: StreamSwap
     seq: int = 0
     ended: bool = False
 
@@ -119,8 +84,8 @@ class Tunnel:
         self._server: Streams | None = None
         self._ledger = ledger
         self._exchange = ledger.next_exchange()
-        self._up = _Way(True, _Outgoing(broker))  # noqa: FBT003  # which way is what a way is
-        self._down = _Way(False, _Incoming(broker))  # noqa: FBT003
+        self._up = _Way(True, broker.stopping(from_agent=True))  # noqa: FBT003  # which way is what a way is
+        self._down = _Way(False, broker.stopping(from_agent=False))  # noqa: FBT003
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -175,7 +140,7 @@ class Tunnel:
         while piece := first or await _read(way, source):
             first = b""
             try:
-                passed = way.scan.feed(piece)
+                passed = way.scan.at_once(piece)
             except FoundError as found:
                 self._refuse(way, found, piece)
                 await self._ledger.settled()

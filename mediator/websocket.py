@@ -13,6 +13,7 @@ from typing import Final
 from wsproto.frame_protocol import CloseReason, FrameProtocol, Opcode, ParseFailed
 
 from mediator.bodies import RequestBody
+from mediator.credentials import Injection
 from mediator.held import Room
 
 MAX_PIECE: Final = 1 << 20  # as of a request's body: what one event holds
@@ -42,6 +43,8 @@ class Piece:
     data: bytes
     more: bool
     wire: bytes
+    injected: tuple[Injection, ...] = ()
+    """The credentials that `wire` holds."""
 
     @property
     def closes(self) -> bool:
@@ -92,7 +95,7 @@ class Direction:
         sent = self._way.sent.feed(data) + (self._way.sent.finish() if last else b"")
         if data or sent or last:
             wire = self._frame(opcode, sent, last=last) if sent or last else b""
-            yield Piece(_TYPES[opcode], data, more=not last, wire=wire)
+            yield Piece(_TYPES[opcode], data, not last, wire, tuple(self._way.injected()) if last else ())
         if last:
             self._begun = False
             self._way = self._new_way()
@@ -112,7 +115,7 @@ class Direction:
         data = way.checked.feed(data) + way.checked.finish()
         sent = way.sent.feed(data) + way.sent.finish()
         frame = self._writer._serialize_frame(opcode, sent)  # noqa: SLF001  # as above
-        return Piece(_TYPES[opcode], data, more=False, wire=bytes(frame))
+        return Piece(_TYPES[opcode], data, more=False, wire=bytes(frame), injected=tuple(way.injected()))
 
 
 def goodbye(code: int, reason: str, *, to_agent: bool) -> bytes:

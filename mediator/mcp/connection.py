@@ -134,7 +134,7 @@ class Connection:
 
     def _verdict(self, line: bytes) -> Passed | Refused:
         try:
-            self._broker.outgoing().feed(line)
+            self._broker.stopping(from_agent=True).feed(line)
         except FoundError as found:
             reason = f"the placeholder of secrets.{found.name} stands in it, and is not replaced there"
             return self._talk.refused(line, reason)

@@ -1,5 +1,6 @@
 """The server's half over real sockets and TLS: what the agent gets, and what is recorded of it."""
 
+import base64
 import gzip
 import http.client
 import threading
@@ -115,9 +116,9 @@ def test_an_interim_answer_does_not_give_a_credential_back() -> None:
 
         got = raw(sock, f"GET /hints HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
         (end,) = rig.recorder.wait_for(LlmResponseEnd)
-    assert got.startswith(b"HTTP/1.1 502")
+    assert PLACEHOLDER.encode() in got
     assert VALUE.encode() not in got + rig.recorder.bytes()
-    assert "gives secrets.API_KEY back" in end.error
+    assert end.error == ""
 
 
 def test_an_answer_in_chunks_reaches_http_1_0_without_them() -> None:
@@ -158,7 +159,7 @@ def test_an_answer_that_never_has_a_body_leaves_the_connection_in_use(status: in
 
 
 @pytest.mark.parametrize("form", ["plain", "header", "gzip", "split"])
-def test_a_server_that_gives_the_value_back_is_cut_before_the_agent_has_it(form: str) -> None:
+def test_what_a_server_gives_back_reaches_the_agent_and_the_record_as_the_placeholder(form: str) -> None:
     with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
 
         @upstream.on("/echo")
@@ -178,19 +179,49 @@ def test_a_server_that_gives_the_value_back_is_cut_before_the_agent_has_it(form:
                 call.reply(200, text)
 
         client.request("GET", "/echo", headers={"Authorization": f"Bearer {PLACEHOLDER}"})
-        got = b""
-        try:
-            answer = client.getresponse()
-            got = str(answer.getheaders()).encode()
-            got += answer.read()
-        except http.client.IncompleteRead as error:
-            got += error.partial
-        except OSError:
-            pass
+        answer = client.getresponse()
+        fields, got = str(answer.getheaders()), answer.read()
+        got = gzip.decompress(got) if form == "gzip" else got
         (end,) = rig.recorder.wait_for(LlmResponseEnd)
-    assert VALUE.encode() not in got
+    assert VALUE not in fields
     assert VALUE.encode() not in rig.recorder.bytes()
-    assert end.error == "its answer gives secrets.API_KEY back, which the agent must not see"
+    assert end.error == ""
+    if form == "header":
+        assert PLACEHOLDER in fields
+        assert PLACEHOLDER in str(end.raw_headers)
+    else:
+        assert got == b'{"you sent": "%s"}' % PLACEHOLDER.encode()
+
+
+def test_an_answer_in_which_the_value_cannot_be_turned_is_cut_before_the_agent_has_it() -> None:
+    hidden = base64.b64encode(VALUE.encode() + b", and more")
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
+        upstream.routes["/echo"] = lambda call: call.reply(200, b"x" * 99 + b" " + hidden)
+        client.request("GET", "/echo")
+        with pytest.raises((http.client.IncompleteRead, OSError)) as cut:
+            client.getresponse().read()
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert base64.b64encode(VALUE.encode())[:-4] not in str(cut.value).encode() + rig.recorder.bytes()
+    assert end.error.startswith("its answer gives secrets.API_KEY back where hark cannot turn it")
+
+
+def test_the_last_byte_of_a_piece_does_not_wait_for_the_next_piece() -> None:
+    received = threading.Event()
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
+
+        @upstream.on("/prompt")
+        def prompt(call: Call) -> None:
+            call.begin_chunked("application/octet-stream")
+            call.chunk(b"ends in s")
+            assert received.wait(10)
+            call.chunk(b"")
+
+        client.request("GET", "/prompt")
+        answer, got = client.getresponse(), b""
+        while len(got) < 9:
+            got += answer.read1(100)
+        received.set()
+        assert got + answer.read() == b"ends in s"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +247,12 @@ def test_the_words_behind_a_status_are_not_the_servers(line: str) -> None:
         head = f"GET /words HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\nX-Key: {PLACEHOLDER}\r\n\r\n"
         got = raw(sock, head.encode())
         rig.recorder.wait_for(LlmResponseEnd)
-    assert got.split(b"\r\n")[0].partition(b" ")[2] in (b"200 OK", b"999 ", b"502 Bad Gateway")
+    assert got.split(b"\r\n")[0].partition(b" ")[2] in (
+        b"200 OK",
+        b"999 ",
+        b"502 Bad Gateway",
+        b"103 Early Hints",
+    )
     assert VALUE.encode() not in got
     assert rig.fatal == []
 
@@ -224,8 +260,8 @@ def test_the_words_behind_a_status_are_not_the_servers(line: str) -> None:
 @pytest.mark.parametrize(
     "headers",
     [
-        [("Content-Encoding", "br")],
-        [("Content-Encoding", "gzip"), ("Content-Encoding", "zstd")],
+        [("Content-Encoding", "compress")],
+        [("Content-Encoding", "gzip"), ("Content-Encoding", "xz")],
         [("Transfer-Encoding", "gzip, chunked")],
     ],
 )
@@ -245,16 +281,16 @@ def test_an_answer_that_cannot_be_searched_is_refused_in_words(headers: list[tup
                     b"3\r\nabc\r\n0\r\n\r\n" if "Transfer-Encoding" in dict(headers) else b"brotlied"
                 )
 
-            client.request("GET", "/packed", headers={"Accept-Encoding": "br, gzip"})
+            client.request("GET", "/packed", headers={"Accept-Encoding": "xz, gzip"})
             answer = client.getresponse()
             page = answer.read(8)  # http.client knows no transfer coding but chunked, and would read for ever
             page += answer.read() if held else b""
             (end,) = rig.recorder.wait_for(LlmResponseEnd)
             asked = upstream.seen[0].header("accept-encoding")
-        assert (answer.status, asked) == ((502, "gzip") if held else (200, "br, gzip"))
-        assert (b"hark could not search it" in page) == bool(held)
-        assert ("hark could not search it" in end.error) == bool(held)
-        assert rig.recorder.of(LlmRequest)[0].headers["Accept-Encoding"] == "br, gzip"
+        assert (answer.status, asked) == ((502, "gzip") if held else (200, "xz, gzip"))
+        assert (b"hark could not search" in page) == bool(held)
+        assert ("hark could not search" in end.error) == bool(held)
+        assert rig.recorder.of(LlmRequest)[0].headers["Accept-Encoding"] == "xz, gzip"
 
 
 def test_what_an_answer_must_not_say_in_its_trailers_is_dropped() -> None:

@@ -1,5 +1,6 @@
 """The agent's half over real sockets and TLS: what the server gets, and what is recorded of it."""
 
+import base64
 import socket
 import threading
 import time
@@ -113,9 +114,10 @@ def test_a_placeholder_becomes_the_value_for_its_host_and_stays_a_placeholder_on
         ("/?key=" + "".join(f"%{ord(c):02x}" for c in PLACEHOLDER), {}, b""),
         ("/", {}, b"x" + PLACEHOLDER.encode()),
         ("/", {"X-" + PLACEHOLDER: "1"}, b""),
-        ("/", {"Authorization": PLACEHOLDER.encode().hex()}, b""),
+        ("/" + PLACEHOLDER, {}, b""),
+        ("/", {"X-Config": base64.b64encode(f"{PLACEHOLDER}, more".encode()).decode()}, b""),
     ],
-    ids=["query", "percent", "body", "header-name", "hex"],
+    ids=["query", "percent", "body", "header-name", "path", "base64"],
 )
 def test_a_placeholder_that_would_leave_unresolved_does_not_leave(
     path: str, headers: dict[str, str], body: bytes
@@ -143,7 +145,7 @@ def test_a_placeholder_in_a_streamed_body_stops_it_wherever_the_pieces_are_cut()
         rig.recorder.wait_for(RequestChunk)
         got = raw(sock, b"%x\r\n%s\r\n" % (len(second), second))
     assert got.startswith(b"HTTP/1.1 403")
-    assert b"".join(chunk.data for chunk in rig.recorder.of(RequestChunk)) == b"ab"
+    assert b"".join(chunk.data for chunk in rig.recorder.of(RequestChunk)) == b"ab" + PLACEHOLDER.encode()
     assert not rig.recorder.of(EgressDecision)[-1].allowed
     assert [end.error != "" for end in rig.recorder.of(LlmResponseEnd)] == [True]
     assert [seen.body for seen in upstream.seen if seen.body != b""] in ([], [b"ab"])
@@ -155,7 +157,7 @@ def test_a_placeholder_in_a_streamed_body_stops_it_wherever_the_pieces_are_cut()
         ("Host: evil.test", b"Host stands in a trailer, where it must not"),
         ("Content-Length: 5", b"Content-Length stands in a trailer"),
         ("Authorization: Bearer x", b"Authorization stands in a trailer"),
-        (f"X-Key: {PLACEHOLDER}", b"stands in a trailer, where it is not substituted"),
+        (f"X-Key: {PLACEHOLDER}", b"stands in a trailer, where it is not replaced"),
     ],
 )
 def test_a_trailer_that_may_not_leave_ends_its_request(trailer: str, words: bytes) -> None:

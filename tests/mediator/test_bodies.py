@@ -1,5 +1,6 @@
 """A body's way: what the stages return passes, in order, whatever they hold back, grow, shrink or stop."""
 
+import base64
 import dataclasses
 import http.client
 from collections.abc import Callable
@@ -20,6 +21,7 @@ class Swap:
     """Puts `new` in the place of `old`, and holds back what may become `old`."""
 
     resizes = True
+    waiting = False
 
     def __init__(self, old: bytes, new: bytes) -> None:
         self._old, self._new, self._held = old, new, b""
@@ -29,6 +31,9 @@ class Swap:
         keep = next((n for n in range(len(self._old) - 1, 0, -1) if whole.endswith(self._old[:n])), 0)
         self._held = whole[len(whole) - keep :]
         return whole[: len(whole) - keep]
+
+    def release(self) -> bytes:
+        raise NotImplementedError
 
     def finish(self) -> bytes:
         held, self._held = self._held, b""
@@ -51,25 +56,38 @@ def test_an_empty_way_changes_nothing() -> None:
 
 def test_a_request_stops_at_a_placeholder_and_an_answer_at_the_value() -> None:
     here = link()
-    checked = bodies.of_request(here, ()).checked
-    assert checked.feed(b"a" + PLACEHOLDER[:9].encode()) == b"a"
+    sent = bodies.of_request(here, ()).sent
+    assert sent.feed(b"a." + PLACEHOLDER[:9].encode()) == b"a."
     with pytest.raises(StoppedError, match=r"the placeholder of secrets\.API_KEY") as stopped:
-        checked.feed(PLACEHOLDER[9:].encode())
+        sent.feed(PLACEHOLDER[9:].encode())
     assert PLACEHOLDER not in stopped.value.reason
+    hidden = base64.b64encode(VALUE.encode() + b", more")
     with pytest.raises(StoppedError, match=r"gives secrets\.API_KEY back"):
-        bodies.of_answer(here, (), body=True).feed(VALUE.encode())
+        bodies.of_answer(here, (), body=True)[1].feed(hidden)
     with pytest.raises(StoppedError, match=r"gives secrets\.API_KEY back"):
-        bodies.of_answer(here, ((b"x", VALUE.encode()),), body=False)
+        bodies.of_answer(here, ((b"x", hidden),), body=False)
     with pytest.raises(StoppedError, match=r"could not search"):
-        bodies.of_answer(here, ((b"content-encoding", b"br"),), body=True)
+        bodies.of_answer(here, ((b"content-encoding", b"xz"),), body=True)
     with pytest.raises(StoppedError, match=r"gives secrets\.API_KEY back"):
-        bodies.check_trailers(here, ((b"x", VALUE.encode()),))
+        bodies.turned_trailers(here, ((b"x", hidden),))
 
 
 def test_what_no_secret_is_in_passes() -> None:
     here = link()
-    assert bodies.of_answer(here, ((b"content-encoding", b"identity"),), body=True).feed(b"abc") == b"abc"
-    bodies.check_trailers(here, ((b"x", b"abc"),))
+    headers, way = bodies.of_answer(here, ((b"content-encoding", b"identity"),), body=True)
+    assert headers == ((b"content-encoding", b"identity"),)
+    assert way.feed(b"abc.") == b"abc."
+    assert bodies.turned_trailers(here, ((b"x", b"abc"),)) == ((b"x", b"abc"),)
+
+
+def test_a_value_reaches_the_agent_as_its_placeholder() -> None:
+    here = link()
+    headers, way = bodies.of_answer(here, ((b"x", VALUE.encode()),), body=True)
+    assert headers == ((b"x", PLACEHOLDER.encode()),)
+    assert way.feed(b"a" + VALUE[:5].encode()) + way.feed(VALUE[5:].encode()) + way.finish() == (
+        b"a" + PLACEHOLDER.encode()
+    )
+    assert bodies.turned_trailers(here, ((b"x", VALUE.encode()),)) == ((b"x", PLACEHOLDER.encode()),)
 
 
 @pytest.fixture
@@ -80,9 +98,9 @@ def swapped(monkeypatch: pytest.MonkeyPatch) -> None:
     def swapping(here: Link, headers: Headers) -> RequestBody:
         return dataclasses.replace(of_request(here, headers), sent=Chain((Swap(b"mine", b"REAL!"),)))
 
-    def back(here: Link, headers: Headers, *, body: bool) -> Chain:
-        del here, headers, body
-        return Chain((Swap(b"REAL!", b"mine"),))
+    def back(here: Link, headers: Headers, *, body: bool) -> tuple[Headers, Chain]:
+        del here, body
+        return headers, Chain((Swap(b"REAL!", b"mine"),))
 
     monkeypatch.setattr(bodies, "of_request", swapping)
     monkeypatch.setattr(bodies, "of_answer", back)

@@ -1,47 +1,67 @@
-"""A value is recognised in every form that an ordinary program would give it."""
+"""A value is recognised in every form that an ordinary program would give it, and turned into another's."""
 
 import base64
-import json
-from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediator.encodings import forms_of
+from mediator.encodings import Pair, Short, Turned, needles_of, turn
 
-VALUE = 'sk-a/b+c"d\\e f~0123456789'
-FORMS = {
-    "plain": lambda text: text.encode(),
-    "hex": lambda text: text.encode().hex().encode(),
-    "HEX": lambda text: text.encode().hex().upper().encode(),
-    "percent": lambda text: quote(text, safe="").encode(),
-    "path": lambda text: quote(text).encode(),
-    "json": lambda text: json.dumps({"k": text}).encode(),
-    "php-json": lambda text: json.dumps({"k": text}).replace("/", "\\/").encode(),
-}
+VALUE, LONGER = b"sk-a/b+c%d e~0123456789", b"sk-harkAbCdEfGhIjKlMnOpQrStUv"
+EVEN = b"other" + b"w" * (len(VALUE) - 5)
+TEXTS = st.binary(max_size=7)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_common_form_gives_the_value_away(form: str) -> None:
-    stream = FORMS[form](VALUE)
-    assert any(needle in stream for needle in forms_of(VALUE))
+def turned(pair: Pair, text: bytes, *, final: bool = True) -> bytes | None:
+    for needle in sorted(needles_of(pair), key=lambda needle: -len(needle.text)):
+        at = text.find(needle.text)
+        if at >= 0:
+            done = turn(needle, at, text, final=final)
+            return text[: done.start] + done.text + text[done.end :] if isinstance(done, Turned) else None
+    raise AssertionError("nothing was found")
 
 
-@given(st.binary(max_size=7), st.binary(max_size=7))
-def test_base64_is_recognised_at_every_alignment_and_in_both_alphabets(before: bytes, after: bytes) -> None:
-    forms = forms_of(VALUE)
-    whole = before + VALUE.encode() + after
-    assert any(needle in base64.b64encode(whole) for needle in forms)
-    assert any(needle in base64.urlsafe_b64encode(whole) for needle in forms)
+@given(TEXTS, TEXTS, st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
+def test_base64_is_turned_into_that_of_the_other_value_of_its_length(
+    before: bytes, after: bytes, form: object
+) -> None:
+    encode = form  # one of two functions with one face
+    whole = encode(before + VALUE + after)  # type: ignore[operator]
+    assert turned(Pair("K", VALUE, EVEN), whole) == encode(before + EVEN + after)  # type: ignore[operator]
+
+
+@given(TEXTS)
+def test_base64_that_ends_with_the_value_is_turned_into_a_longer_one(before: bytes) -> None:
+    text = base64.b64encode(before + VALUE)
+    assert turned(Pair("K", VALUE, LONGER), text + b'"') == base64.b64encode(before + LONGER) + b'"'
+
+
+def test_base64_that_goes_on_behind_the_value_cannot_become_longer() -> None:
+    pair = Pair("K", VALUE, LONGER)
+    for after in (b"more", b"mor", b"mo", b"m"):
+        assert turned(pair, base64.b64encode(b"user:" + VALUE + after)) is None
+
+
+def test_base64_whose_last_character_is_not_there_yet_is_waited_for() -> None:
+    pair = Pair("K", VALUE, EVEN)
+    whole = base64.b64encode(b"ab" + VALUE)
+    for needle in needles_of(pair):
+        at = whole.find(needle.text)
+        if at >= 0:
+            assert turn(needle, at, whole[: at + len(needle.text)], final=False) is Short.MORE
+
+
+def test_hexadecimal_keeps_its_case() -> None:
+    pair = Pair("K", VALUE, LONGER)
+    assert turned(pair, VALUE.hex().encode()) == LONGER.hex().encode()
+    assert turned(pair, VALUE.hex().upper().encode()) == LONGER.hex().upper().encode()
 
 
 def test_another_value_of_the_same_shape_is_not_taken_for_it() -> None:
-    other = VALUE[:-2] + "z9"
-    streams = [form(other) for form in FORMS.values()] + [base64.b64encode(other.encode() + b"tail")]
-    plain = {needle for needle in forms_of(VALUE) if needle in b" ".join(streams)}
-    assert plain == set()
+    other = VALUE[:-2] + b"z9"
+    streams = other + b" " + other.hex().encode() + b" " + base64.b64encode(other + b"tail")
+    assert not any(needle.text in streams for needle in needles_of(Pair("K", VALUE, EVEN)))
 
 
-def test_no_form_is_short_enough_to_be_met_by_chance() -> None:
-    assert min(map(len, forms_of("k3y-1234"))) >= 8
+def test_no_form_of_a_short_value_is_so_short_that_chance_makes_it() -> None:
+    assert min(len(needle.text) for needle in needles_of(Pair("K", b"k3y-1234", LONGER))) >= 8

@@ -50,7 +50,7 @@ def test_a_body_is_framed_as_it_is_sent(
     sent: tuple[bytes, bytes] | tuple[()], framing: Framing, expected: dict[bytes, bytes] | None
 ) -> None:
     headers = (sent,) if sent else ()
-    made = outgoing.head(request(b"HTTP/2.0", *headers), Forward(headers, (), False), link(), framing)
+    made = outgoing.head(request(b"HTTP/2.0", *headers), Forward(b"/", headers, (), False), link(), framing)
     assert tuple(made.headers.fields) == (headers if expected is None else tuple(expected.items()))
 
 

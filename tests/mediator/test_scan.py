@@ -1,77 +1,143 @@
-"""A needle is found however the stream is cut, before its last byte passes, and nothing else is held up."""
+"""A needle is replaced however the stream is cut, before its last byte passes; nothing else is held up."""
+
+import base64
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediator.scan import HOLD_FROM, FoundError, Needles, StreamScan
+from mediator.encodings import Pair
+from mediator.scan import HOLD_FROM, FoundError, StreamSwap, Table
+from mediator.spelling import Place
 
-SECRET = b"sk-real-0123456789"
-NEEDLES = Needles({SECRET: "KEY", b"other-value": "OTHER"})
+SECRET, STAND_IN = b"sk-real-0123456789", b"sk-hark-abcdefghij"
+TABLE = Table([Pair("KEY", SECRET, STAND_IN), Pair("OTHER", b"other-value", b"else-and-longer")])
 
 
-def passed(pieces: list[bytes]) -> bytes:
-    scan = StreamScan(NEEDLES)
-    out = b""
-    try:
-        for piece in pieces:
-            out += scan.feed(piece)
-        return out + scan.finish()
-    except FoundError as found:
-        raise FoundError(found.name) from AssertionError(out.decode("latin-1"))
+def passed(pieces: list[bytes], table: Table = TABLE, **more: object) -> bytes:
+    swap = StreamSwap(lambda: table, **more)  # type: ignore[arg-type]
+    return b"".join(map(swap.feed, pieces)) + swap.finish()
+
+
+def cut(stream: bytes, size: int) -> list[bytes]:
+    return [stream[at : at + size] for at in range(0, len(stream), size)]
 
 
 @pytest.mark.parametrize("size", range(1, len(SECRET) + 3))
-def test_a_needle_is_found_at_every_cut(size: int) -> None:
-    stream = b"data: " + SECRET + b"\n\n"
-    with pytest.raises(FoundError) as found:
-        passed([stream[at : at + size] for at in range(0, len(stream), size)])
-    assert found.value.name == "KEY"
-    let_through = str(found.value.__cause__)
-    assert SECRET[: HOLD_FROM + size] not in let_through.encode() or size >= len(SECRET)
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda text: text,
+        lambda text: text.hex().encode(),
+        lambda text: base64.b64encode(b"user:" + text + b"."),
+        lambda text: base64.encodebytes(b"." * 50 + text + b"." * 50),
+        lambda text: json.dumps(base64.encodebytes(b"." * 50 + text + b"." * 50).decode()).encode(),
+        lambda text: b"".join(b"%%%02X" % char for char in text),
+        lambda text: b"".join(b"\\u%04X" % char for char in text),
+        lambda text: b"".join(b"&#x%02X;" % char for char in text),
+    ],
+    ids=["plain", "hex", "base64", "lines", "lines-in-json", "percent", "json", "entities"],
+)
+def test_a_needle_is_replaced_at_every_cut_spelled_as_it_was(form: object, size: int) -> None:
+    spell = form
+    stream = b"data: " + spell(SECRET) + b"\n\n"  # type: ignore[operator]
+    assert passed(cut(stream, size)) == b"data: " + spell(STAND_IN) + b"\n\n"  # type: ignore[operator]
 
 
 @given(
     st.lists(
-        st.sampled_from([b"s", b"sk-", b"sk-real-", SECRET[:10], b"\n", b"xx", b"other-valu"]), max_size=12
+        st.sampled_from(
+            [b"s", b"sk-", b"sk-real-", SECRET[:10], b"\n", b"xx", b"other-valu", b"e", b"\\", b"%"]
+        ),
+        max_size=12,
     )
 )
-def test_without_a_needle_every_byte_passes_in_order(pieces: list[bytes]) -> None:
-    stream = b"".join(pieces)
-    if any(needle in stream for needle in NEEDLES.names):
-        with pytest.raises(FoundError):
-            passed(pieces)
-    else:
-        assert passed(pieces) == stream
+def test_what_passes_is_the_stream_with_its_needles_replaced(pieces: list[bytes]) -> None:
+    whole = passed([b"".join(pieces)])
+    assert passed(pieces) == whole
+    assert SECRET not in whole
+    if not TABLE.name_in(b"".join(pieces)):
+        assert whole == b"".join(pieces)
 
 
 def test_a_piece_that_ends_in_no_beginning_passes_at_once() -> None:
-    scan = StreamScan(NEEDLES)
-    assert scan.feed(b"data: one\n\n") == b"data: one\n\n"
-    assert scan.feed(b"ends in s") == b"ends in s"
+    swap = StreamSwap(lambda: TABLE)
+    assert swap.feed(b"data: one\n\n") == b"data: one\n\n"
+    assert not swap.waiting
 
 
-def test_a_beginning_is_held_and_released_when_it_turns_out_otherwise() -> None:
-    scan = StreamScan(NEEDLES)
-    assert scan.feed(b"data sk-real") == b"data "
-    assert scan.feed(b"ity") == b"sk-reality"
+def test_a_beginning_that_is_likely_chance_says_so_and_can_be_let_go() -> None:
+    swap = StreamSwap(lambda: TABLE)
+    assert swap.feed(b"end: s") == b"end: "
+    assert swap.waiting
+    assert swap.release() == b"s"
+    assert not swap.waiting
+    assert swap.feed(b"k-really. ") == b"k-really. "
+
+
+def test_a_needle_whose_beginning_was_let_go_is_still_replaced_where_that_began_alike() -> None:
+    swap = StreamSwap(lambda: TABLE)
+    first = swap.feed(SECRET[:2]) + swap.release()
+    assert first + swap.feed(SECRET[2:]) + swap.finish() == STAND_IN
+
+
+def test_a_needle_whose_beginning_was_let_go_stops_the_stream_otherwise() -> None:
+    swap = StreamSwap(lambda: TABLE)
+    assert swap.feed(b"ot") + swap.release() == b"ot"
+    assert swap.feed(b"her-valu") == b""
+    with pytest.raises(FoundError) as found:
+        swap.feed(b"e")
+    assert found.value.name == "OTHER"
+
+
+def test_a_longer_beginning_is_held_until_it_turns_out_otherwise() -> None:
+    swap = StreamSwap(lambda: TABLE)
+    assert swap.feed(b"data: sk-real") == b"data: "
+    assert not swap.waiting
+    assert len("sk-real") >= HOLD_FROM
+    assert swap.feed(b"ity.") == b"sk-reality."
 
 
 def test_a_beginning_at_the_end_of_the_stream_is_no_needle() -> None:
-    scan = StreamScan(NEEDLES)
-    assert scan.feed(b"sk-real-") == b""
-    assert scan.finish() == b"sk-real-"
+    assert passed([b"sk-real-"]) == b"sk-real-"
 
 
-def test_a_needle_that_drips_in_byte_by_byte_stops_after_its_first_bytes() -> None:
-    scan = StreamScan(NEEDLES)
-    out = b"".join(scan.feed(SECRET[at : at + 1]) for at in range(len(SECRET) - 1))
-    assert out == SECRET[: HOLD_FROM - 1]
+def test_what_must_not_be_replaced_stops_the_stream_with_its_reason() -> None:
+    table = Table([Pair("KEY", SECRET, STAND_IN, "it is not bound")])
+    swap = StreamSwap(lambda: table)
+    assert swap.feed(b"x" + SECRET[:-1]) == b""
+    with pytest.raises(FoundError) as found:
+        swap.feed(SECRET[-1:])
+    assert (found.value.name, found.value.reason) == ("KEY", "it is not bound")
+
+
+def test_a_stream_whose_length_must_not_change_stops_where_it_would() -> None:
+    assert passed([SECRET], same_length=True) == STAND_IN
     with pytest.raises(FoundError):
-        scan.feed(SECRET[-1:])
+        passed([b"other-value"], same_length=True)
 
 
-def test_no_needles_cost_nothing_and_hold_nothing() -> None:
-    scan = StreamScan(Needles({}))
-    assert scan.feed(SECRET) == SECRET
-    assert scan.finish() == b""
+def test_a_value_is_spelled_as_its_place_needs() -> None:
+    table = Table([Pair("KEY", STAND_IN, b'a"b&c d/e')])
+    assert passed([STAND_IN], table, place=Place.JSON) == b'a\\"b&c d/e'
+    assert passed([STAND_IN], table, place=Place.FORM) == b"a%22b%26c%20d%2Fe"
+    assert passed([STAND_IN], table, place=Place.XML) == b"a&quot;b&amp;c d/e"
+
+
+def test_a_table_that_grows_while_the_stream_goes_on_is_looked_up_from_then_on() -> None:
+    tables = [Table()]
+    swap = StreamSwap(lambda: tables[-1])
+    assert swap.feed(SECRET) == SECRET
+    tables.append(TABLE)
+    assert swap.feed(b" " + SECRET + b" ") == b" " + STAND_IN + b" "
+
+
+def test_blanks_without_end_are_not_held_for_ever() -> None:
+    swap = StreamSwap(lambda: TABLE)
+    out = swap.feed(SECRET[:8]) + b"".join(swap.feed(b" " * 100_000) for _ in range(10))
+    assert len(out) > 500_000
+
+
+def test_an_empty_table_costs_nothing_and_holds_nothing() -> None:
+    assert passed([SECRET], Table()) == SECRET

@@ -10,8 +10,8 @@ from typing import Final
 from unittest.mock import patch
 
 from hark.policy.model import Secret
-from mediator.credentials import Broker
-from mediator.scan import Needles, StreamScan
+from mediator.credentials import Broker, InjectedTarget
+from mediator.scan import StreamSwap, Table
 from tests.attacks.registry import Outcome, Verdict, add
 from tests.fakes.upstream import Call, serving
 from tests.mediator.rig import API, OTHER, running, secret
@@ -108,9 +108,9 @@ def _without(defence: AbstractContextManager[object], run: Callable[[], Outcome]
 
 
 NO_BINDING: Final = patch.object(Secret, "bound_to", lambda *_: True)
-NO_URL_CHECK: Final = patch.object(Broker, "in_path", lambda *_: None)
-NO_ECHO_SCAN: Final = patch.object(Broker, "incoming", lambda _: StreamScan(Needles({})))
-NO_WRAPPED_SCAN: Final = patch.object(Broker, "incoming_wrapped", lambda _: StreamScan(Needles({})))
+NO_URL_CHECK: Final = patch.object(Broker, "inject_target", lambda _, path, __: InjectedTarget(path, ()))
+NO_ECHO_SCAN: Final = patch.object(Broker, "incoming", lambda _, **__: StreamSwap(Table))
+NO_LINES: Final = patch("mediator.spelling._BLANKS", b"")
 NO_UNPACKING: Final = patch("mediator.echo.codings_of", lambda _: ())
 NO_STANDARD_WORDS: Final = patch("mediator.answers.standardise", lambda _: None)
 
@@ -119,4 +119,4 @@ add(26, "send a placeholder out in the URL", _unresolved, _without(NO_URL_CHECK,
 add(27, "have a server give the value back", _echoed, _without(NO_ECHO_SCAN, _echoed))
 add(27, "give it back behind the status", _in_words, _without(NO_STANDARD_WORDS, _in_words))
 add(27, "give it back packed twice", _packed_twice, _without(NO_UNPACKING, _packed_twice))
-add(27, "give it back in lines of base64", _in_lines, _without(NO_WRAPPED_SCAN, _in_lines))
+add(27, "give it back in lines of base64", _in_lines, _without(NO_LINES, _in_lines))

@@ -9,7 +9,7 @@ from mediator.credentials import Broker
 from mediator.mcp.leak import leaked
 from tests.mediator.rig import secret
 
-VALUE = 'sk-"real"/5e884898\\da28047151d0'
+VALUE = 'sk-"real"/5e884898da28047151d0'
 BROKER = Broker([secret(VALUE, "api.example.test")])
 ESCAPED = "".join(f"\\u{ord(char):04X}" for char in VALUE)
 

@@ -1,0 +1,211 @@
+"""The codings of HTTP bodies, one by one, piece by piece: the libraries of zlib, brotli and zstd alike.
+
+Always: no more than about `STEP` bytes come of one step, so that a bomb is never held whole, and nobody makes
+us keep a window larger than the standards ask for. What is packed comes out at once, for answers that pause.
+"""
+
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING or sys.version_info < (3, 14):
+    from backports import zstd
+else:
+    from compression import zstd
+
+import brotli  # type: ignore[import-untyped]
+
+STEP: Final = 1 << 20
+ZSTD_WINDOW_LOG: Final = 23  # RFC 9659: a decoder of the web need not keep more than 8 MiB
+LEVEL: Final = 1  # what is packed again goes over one machine's own loopback, or once more to a server
+_GZIP: Final = zlib.MAX_WBITS | 16
+_GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
+_RAW: Final = -zlib.MAX_WBITS
+
+
+class Damaged(Exception):  # noqa: N818  # reads as what it says of the bytes
+    """The bytes are not of the coding."""
+
+
+class Unpacker(Protocol):
+    """Undoes one coding."""
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether what came so far may end here."""
+        ...
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        """Yield what `data` unpacks to, about `STEP` bytes at most each. Raises Damaged."""
+        ...
+
+
+class Packer(Protocol):
+    """Applies one coding."""
+
+    def pack(self, data: bytes) -> bytes:
+        """Return `data` packed, all of it."""
+        ...
+
+    def end(self) -> bytes:
+        """Return the end."""
+        ...
+
+
+def unpackers(coding: bytes) -> tuple[Unpacker, ...]:
+    """Return the readings of a coding: `deflate` means zlib, and some servers and clients take it raw."""
+    match coding:
+        case b"deflate":
+            return _Single(_GZIP_OR_ZLIB), _Single(_RAW)
+        case b"br":
+            return (_Brotli(),)
+        case b"zstd":
+            return (_Zstd(),)
+        case _:
+            return (_Members(),)
+
+
+def packer(coding: bytes) -> Packer:
+    """Return what packs by `coding`; `deflate` in its standard form."""
+    match coding:
+        case b"deflate":
+            return _Deflate(zlib.MAX_WBITS)
+        case b"br":
+            return _BrotliPacker()
+        case b"zstd":
+            return _ZstdPacker()
+        case _:
+            return _Deflate(_GZIP)
+
+
+class _Members:
+    """gzip: one member after another, with zeros between them, as programs read it."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP)
+
+    @property
+    def whole(self) -> bool:
+        return self._member.eof
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._member.eof:
+                data = data.lstrip(b"\0")
+                self._member = zlib.decompressobj(_GZIP) if data else self._member
+            yield from _stretch(self._member, data)
+            data = self._member.unused_data if data else b""
+
+
+class _Single:
+    """One stream with nothing behind it."""
+
+    def __init__(self, window: int) -> None:
+        self._stream = zlib.decompressobj(window)
+
+    @property
+    def whole(self) -> bool:
+        return self._stream.eof
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        yield from _stretch(self._stream, data)
+        if self._stream.unused_data:
+            raise Damaged
+
+
+class _Brotli:
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+
+    @property
+    def whole(self) -> bool:
+        return bool(self._stream.is_finished())
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        if self._stream.is_finished() and data:
+            raise Damaged
+        try:
+            piece = self._stream.process(data, output_buffer_limit=STEP)
+            while piece:
+                yield piece
+                if self._stream.can_accept_more_data():
+                    return
+                piece = self._stream.process(b"", output_buffer_limit=STEP)
+        except brotli.error:
+            raise Damaged from None
+
+
+class _Zstd:
+    """Frames, one after another (RFC 8878, 3)."""
+
+    def __init__(self) -> None:
+        self._frame = self._new()
+
+    @staticmethod
+    def _new() -> zstd.ZstdDecompressor:
+        return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG})
+
+    @property
+    def whole(self) -> bool:
+        return self._frame.eof
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        try:
+            while data:
+                if self._frame.eof:
+                    self._frame = self._new()
+                piece = self._frame.decompress(data, STEP)
+                while piece:
+                    yield piece
+                    more = not self._frame.eof and not self._frame.needs_input
+                    piece = self._frame.decompress(b"", STEP) if more else b""
+                data = self._frame.unused_data if self._frame.eof else b""
+        except zstd.ZstdError:
+            raise Damaged from None
+
+
+class _Deflate:
+    def __init__(self, window: int) -> None:
+        self._stream = zlib.compressobj(LEVEL, wbits=window)
+
+    def pack(self, data: bytes) -> bytes:
+        return self._stream.compress(data) + self._stream.flush(zlib.Z_SYNC_FLUSH)
+
+    def end(self) -> bytes:
+        return self._stream.flush()
+
+
+class _BrotliPacker:
+    def __init__(self) -> None:
+        self._stream = brotli.Compressor(quality=LEVEL)
+
+    def pack(self, data: bytes) -> bytes:
+        return bytes(self._stream.process(data) + self._stream.flush())
+
+    def end(self) -> bytes:
+        return bytes(self._stream.finish())
+
+
+class _ZstdPacker:
+    def __init__(self) -> None:
+        self._stream = zstd.ZstdCompressor(level=LEVEL)
+
+    def pack(self, data: bytes) -> bytes:
+        return self._stream.compress(data, zstd.ZstdCompressor.FLUSH_BLOCK)
+
+    def end(self) -> bytes:
+        return self._stream.flush(zstd.ZstdCompressor.FLUSH_FRAME)
+
+
+def _stretch(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """Unpack up to the end of `data` or of the stream. A full step may leave more inside than it shows."""
+    full = True
+    try:
+        while (data or full) and not stream.eof:
+            piece = stream.decompress(data, STEP)
+            data, full = stream.unconsumed_tail, len(piece) == STEP
+            if piece:
+                yield piece
+    except zlib.error:
+        raise Damaged from None

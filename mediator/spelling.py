@@ -1,0 +1,162 @@
+r"""How a text may be spelled on its way: percent signs, escapes of JSON, entities, lines. No IO.
+
+Always: `normal` undoes every spelling in which programs commonly pass a printable character on (`%73`,
+`\u0073`, `\x73`, `&#115;`, `&#x73;`, each also escaped once more) and drops what breaks a text into lines
+(blanks, `\n` and `\r` in JSON, lone backslashes). `mapped` is the same, and says for each byte of the result
+which bytes it was. So a credential is looked for once, in the normal text, however it was spelled.
+
+Not done here: base64 and hexadecimal, which are texts of their own (`mediator.encodings`).
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+ROUNDS: Final = 3
+"""A text within a text (JSON in a form, in JSON) is undone so often; nobody nests deeper."""
+WIDEST: Final = 12  # bytes of the longest common spelling of one character: `\\\\u0073`, `&amp;#x0073;`
+_BLANKS: Final = b" \t\r\n\v\f\\"
+_NAMED: Final = {b"quot": b'"', b"amp": b"&", b"lt": b"<", b"gt": b">", b"apos": b"'"}
+_ENTITY: Final = re.compile(
+    rb"&(?:amp;){0,3}(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|(quot|amp|lt|gt|apos));"
+)
+_ESCAPE: Final = re.compile(rb"\\+(?:[uU]00|x)([0-9a-fA-F]{2})")
+_PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})")
+_LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f]+")
+_BEGUN: Final = re.compile(
+    rb"(?:\\+(?:[uU]0?|[uU]00[0-9a-fA-F]?|x[0-9a-fA-F]?)?|(?:%(?:25)*)+[0-9a-fA-F]?"
+    rb"|&(?:amp;){0,3}(?:a?m?p?|#[xX]?[0-9a-fA-F]{0,7}|[a-z]{0,4}))\Z"
+)
+"""The beginning of a spelling, at the end of a piece."""
+_BEGUN_AT_MOST: Final = 32
+_HEX_UNIT: Final = re.compile(rb"(.*(?:[uU]00|\\x|#[xX]0{0,4}|%(?:25)*))([0-9a-fA-F]{2})(;?)", re.DOTALL)
+_DECIMAL_UNIT: Final = re.compile(rb"(&(?:amp;)*#0{0,4})(\d{1,3})(;)")
+
+
+class Place(Enum):
+    """What a text stands in, which says how its special characters are spelled there."""
+
+    PLAIN = auto()
+    JSON = auto()
+    FORM = auto()
+    XML = auto()
+    URL = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A normal text; `starts[i]` to `ends[i]` is what its byte i was in the text as it came."""
+
+    text: bytes
+    starts: list[int]
+    ends: list[int]
+
+
+def normal(data: bytes) -> bytes:
+    """Return `data` with every spelling undone and nothing that breaks it into lines."""
+    for _ in range(ROUNDS):
+        size = len(data)
+        if b"&" in data:
+            data = _ENTITY.sub(_entity, data)
+        if b"\\" in data and (b"\\u0" in data or b"\\x" in data or b"\\U0" in data):
+            data = _ESCAPE.sub(_hexadecimal, data)
+        if b"%" in data:
+            data = unquote_to_bytes(data)
+        if len(data) == size:
+            break
+    if b"\\" in data:
+        while b"\\\\" in data:  # else what is left of `\\n` would escape the letter behind it
+            data = data.replace(b"\\\\", b"\\")
+        data = data.replace(b"\\n", b"").replace(b"\\r", b"").replace(b"\\t", b"")
+    return data.translate(None, _BLANKS)
+
+
+def mapped(data: bytes) -> Mapped:
+    """Return the same text as `normal`, with where each byte of it came from. Much slower."""
+    whole = Mapped(data, list(range(len(data))), list(range(1, len(data) + 1)))
+    for _ in range(ROUNDS):
+        size = len(whole.text)
+        for pattern, undone in ((_ENTITY, _entity), (_ESCAPE, _hexadecimal), (_PERCENT, _hexadecimal)):
+            whole = _through(whole, pattern, undone)
+        if len(whole.text) == size:
+            break
+    return _through(whole, _LINES, lambda _: b"")
+
+
+def begun(data: bytes) -> int:
+    """Return how many bytes at the end of `data` may be the beginning of one character's spelling."""
+    found = _BEGUN.search(data[-_BEGUN_AT_MOST:])
+    return len(found.group()) if found else 0
+
+
+def like(unit: bytes, char: bytes) -> bytes:
+    """Spell one character as `unit` spells its own."""
+    if len(unit) == 1:
+        return char
+    found = _HEX_UNIT.fullmatch(unit)
+    if found:
+        upper = found.group(2).upper() == found.group(2)
+        return found.group(1) + (b"%02X" if upper else b"%02x") % char[0] + found.group(3)
+    found = _DECIMAL_UNIT.fullmatch(unit)
+    if found:
+        return found.group(1) + b"%d" % char[0] + found.group(3)
+    return char
+
+
+def placed(text: bytes, place: Place) -> bytes:
+    """Spell a printable text as it has to be in `place`."""
+    match place:
+        case Place.PLAIN:
+            return text
+        case Place.JSON:
+            return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+        case Place.FORM | Place.URL:
+            return quote(text, safe="").encode()
+        case Place.XML:
+            for char, name in (
+                (b"&", b"amp"),
+                (b"<", b"lt"),
+                (b">", b"gt"),
+                (b'"', b"quot"),
+                (b"'", b"apos"),
+            ):
+                text = text.replace(char, b"&" + name + b";")
+            return text
+
+
+def _entity(found: re.Match[bytes]) -> bytes:
+    decimal, hexadecimal, name = found.groups()
+    if name is not None:
+        return _NAMED[name]
+    number = int(decimal) if decimal is not None else int(hexadecimal, 16)
+    return bytes((number,)) if number < 0x100 else found.group()
+
+
+def _hexadecimal(found: re.Match[bytes]) -> bytes:
+    return bytes((int(found.group(1), 16),))
+
+
+def _through(
+    before: Mapped, pattern: re.Pattern[bytes], undone: Callable[[re.Match[bytes]], bytes]
+) -> Mapped:
+    text, starts, ends = bytearray(), list[int](), list[int]()
+    at = 0
+    for found in pattern.finditer(before.text):
+        begin, end = found.span()
+        new = undone(found)
+        if new == found.group():
+            continue
+        text += before.text[at:begin] + new
+        starts += before.starts[at:begin]
+        ends += before.ends[at:begin]
+        if new:
+            starts.append(before.starts[begin])
+            ends.append(before.ends[end - 1])
+        at = end
+    if not at:
+        return before
+    text += before.text[at:]
+    return Mapped(bytes(text), starts + before.starts[at:], ends + before.ends[at:])

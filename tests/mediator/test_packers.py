@@ -1,0 +1,46 @@
+"""Each coding there and back, in pieces, bounded. (What is made of them: test_codings, test_echo.)"""
+
+import os
+
+import pytest
+
+from mediator.packers import STEP, Damaged, packer, unpackers
+
+CODINGS = [b"gzip", b"deflate", b"br", b"zstd"]
+
+
+@pytest.mark.parametrize("size", [1, 100, 1 << 20])
+@pytest.mark.parametrize("coding", CODINGS)
+def test_what_is_packed_comes_out_again_whole(coding: bytes, size: int) -> None:
+    text = os.urandom(3000) + b"text " * 500
+    packing, undoing = packer(coding), unpackers(coding)[0]
+    packed = b"".join(packing.pack(text[at : at + 999]) for at in range(0, len(text), 999)) + packing.end()
+    pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
+    out = b""
+    for piece in pieces:
+        assert undoing.whole is False
+        out += b"".join(undoing.unpack(piece))
+    assert (out == text, undoing.whole) == (True, True)
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_bomb_comes_in_steps(coding: bytes) -> None:
+    packing, undoing = packer(coding), unpackers(coding)[0]
+    packed = packing.pack(bytes(20 * STEP)) + packing.end()
+    sizes = [len(piece) for piece in undoing.unpack(packed)]
+    assert (sum(sizes), max(sizes) <= 4 * STEP) == (20 * STEP, True)
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_other_bytes_are_damaged(coding: bytes) -> None:
+    packing = packer(coding)
+    whole = packing.pack(b"text") + packing.end()
+    for wrong in (b"\xff" * 40, whole + b"more" * 9):
+        with pytest.raises(Damaged):
+            list(unpackers(coding)[0].unpack(wrong))
+
+
+def test_a_window_larger_than_the_web_allows_is_damaged() -> None:
+    frame = bytes.fromhex("28b52ffd00") + bytes([(27 - 10) << 3]) + bytes.fromhex("01000000")
+    with pytest.raises(Damaged):
+        list(unpackers(b"zstd")[0].unpack(frame))

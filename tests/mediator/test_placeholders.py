@@ -1,0 +1,86 @@
+"""Placeholders pass for the real thing and are nothing like it; values that hide in traffic are refused."""
+
+import base64
+import json
+import random
+
+import pytest
+
+from hark.errors import PolicyError
+from hark.policy.model import Secret
+from mediator.placeholders import check_placeholder, check_value, placeholder_for
+
+VALUE = "sk-ant-api03-5e884898da28047151d0e56f8dc62927"
+OTHER_VALUE = "ghp_0123456789abcdefABCDEF0123456789abcd"
+
+
+@pytest.mark.parametrize(
+    ("value", "prefix"),
+    [
+        (VALUE, "sk-ant-api03-"),
+        ("sk-abcdefghijklmnopqrstuvwxyz", "sk-"),
+        (OTHER_VALUE, "ghp_"),
+        ("AIzaSyA1234567890abcdefghijklmnopqrst", "AIza"),
+        ("xoxb-123456789012-abcdefghijkl", "xoxb-"),
+        ("github_pat_11ABCDEFG0123456789abcdef", "github_pat_"),
+        ("0123456789abcdef0123456789abcdef", ""),
+        ("correct horse battery staple", ""),
+    ],
+)
+def test_a_placeholder_keeps_the_prefix_that_programs_check_and_nothing_else(value: str, prefix: str) -> None:
+    placeholder = placeholder_for(value, random.Random(1))
+    assert placeholder.startswith(prefix + "hark")
+    assert len(placeholder) >= len(prefix) + 4 + 24
+    assert len(placeholder) == max(len(value), len(prefix) + 28)
+    rest = value[len(prefix) :]
+    assert not any(rest[at : at + 4] in placeholder[len(prefix) + 4 :] for at in range(len(rest) - 3))
+
+
+def test_no_two_placeholders_are_alike() -> None:
+    assert len({placeholder_for(VALUE) for _ in range(1000)}) == 1000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a",
+        "1234567",
+        "aaaaaaaaaaaa",
+        "12121212",
+        "",
+        "line\nbreak-0123",
+        "x" * 70000,
+        "back\\slash01",
+        "percent-01%",
+        "percent-01%4",
+    ],
+)
+def test_a_value_that_cannot_be_told_from_traffic_is_refused_in_words_without_it(value: str) -> None:
+    with pytest.raises(PolicyError, match=r"secrets\.API_KEY") as refused:
+        check_value("API_KEY", value)
+    assert len(value) < 3 or value not in str(refused.value)
+
+
+def test_the_control_a_real_credential_is_accepted() -> None:
+    for value in (VALUE, OTHER_VALUE, "s3cr3t!pw", "p%40ss&word"):
+        check_value("API_KEY", value)
+
+
+def test_overlapping_placeholders_are_refused() -> None:
+    with pytest.raises(PolicyError, match=r"secrets\.B and secrets\.A overlap"):
+        check_placeholder(Secret("B", OTHER_VALUE, "p" * 31, ()), {b"p" * 30: "A"})
+    with pytest.raises(PolicyError, match="no placeholder"):
+        check_placeholder(Secret("B", OTHER_VALUE, OTHER_VALUE + "x", ()), {})
+
+
+def test_a_web_token_keeps_its_claims_and_gets_another_signature() -> None:
+    def part(value: object) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    head = f"{part({'alg': 'RS256', 'typ': 'JWT'})}.{part({'exp': 1, 'email': 'a@example.test'})}."
+    value = head + "s1gnature" * 30
+    placeholder = placeholder_for(value)
+    assert placeholder.startswith(head + "hark")
+    assert len(placeholder) == len(value)
+    assert "s1gnature" not in placeholder
+    assert not placeholder_for("eyJhbGciOiJSUzI1NiIs" + value.replace(".", "")).startswith(head[:30])

@@ -1,0 +1,100 @@
+"""Spellings are undone as programs write them, and a mapped text is the normal one with its origins."""
+
+import html
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediator.spelling import Place, begun, like, mapped, normal, placed
+
+TEXT = "sk-a/b+c\"d'e&f<g>h~0123"
+SPELLED = {
+    "plain": lambda text: text,
+    "percent": lambda text: quote(text, safe=""),
+    "form": quote_plus,
+    "percent-twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "all-percent": lambda text: "".join(f"%{ord(char):02x}" for char in text),
+    "json": lambda text: json.dumps(text)[1:-1],
+    "json-in-json": lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
+    "php": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    "u": lambda text: "".join(f"\\u{ord(char):04X}" for char in text),
+    "x": lambda text: "".join(f"\\x{ord(char):02x}" for char in text),
+    "html": html.escape,
+    "html-twice": lambda text: html.escape(html.escape(text)),
+    "entities": lambda text: "".join(f"&#{ord(char)};" for char in text),
+    "hexadecimal-entities": lambda text: "".join(f"&#x{ord(char):04X};" for char in text),
+    "percent-in-json": lambda text: json.dumps(quote(text, safe="")).replace("%", "\\u0025"),
+    "lines": lambda text: "\r\n ".join(text[at : at + 5] for at in range(0, len(text), 5)),
+    "lines-in-json": lambda text: "\\n".join(text[at : at + 5] for at in range(0, len(text), 5)),
+}
+ATOMS = [
+    b"\\",
+    b"%",
+    b"&",
+    b"amp;",
+    b"#",
+    b"x",
+    b"u00",
+    b"73",
+    b"a",
+    b"n",
+    b" ",
+    b"\n",
+    b";",
+    b"25",
+    b"quot;",
+]
+
+
+@pytest.mark.parametrize("spelling", SPELLED)
+def test_a_spelling_is_undone(spelling: str) -> None:
+    spelled = f"before {SPELLED[spelling](TEXT)} after".encode()
+    assert normal(TEXT.encode()) in normal(spelled)
+
+
+def test_the_control_another_text_stays_another() -> None:
+    for spelled in SPELLED.values():
+        assert normal(TEXT.encode()) not in normal(spelled(TEXT[:-1] + "4").encode())
+
+
+@given(st.lists(st.sampled_from(ATOMS), max_size=16).map(b"".join))
+def test_a_mapped_text_is_the_normal_one(data: bytes) -> None:
+    found = mapped(data)
+    assert found.text == normal(data)
+    assert len(found.starts) == len(found.ends) == len(found.text)
+    assert all(start < end for start, end in zip(found.starts, found.ends, strict=True))
+    assert found.starts == sorted(found.starts)
+
+
+@pytest.mark.parametrize(
+    ("unit", "spelled"),
+    [(b"a", b"s"), (b"%2F", b"%73"), (b"%2f", b"%73"), (b"\\\\u002F", b"\\\\u0073"), (b"\\x2f", b"\\x73"),
+     (b"&#47;", b"&#115;"), (b"&amp;#x002F;", b"&amp;#x0073;"), (b"%252F", b"%2573"), (b"&lt;", b"s")],
+)  # fmt: skip
+def test_a_character_is_spelled_like_another(unit: bytes, spelled: bytes) -> None:
+    assert like(unit, b"s") == spelled
+    assert normal(spelled) == b"s"
+
+
+@pytest.mark.parametrize("part", [b"\\", b"\\\\", b"\\u", b"\\u00", b"\\u007", b"\\x7", b"%", b"%7", b"%25",
+                                  b"%257", b"&", b"&am", b"&amp;#", b"&#x0", b"&#11", b"&quo"])  # fmt: skip
+def test_the_beginning_of_a_spelling_is_known(part: bytes) -> None:
+    assert begun(b"text" + part) == len(part)
+
+
+@pytest.mark.parametrize("whole", [b"", b"text", b"%73a", b"&amp; ", b"a\\n"])
+def test_what_is_no_beginning_is_not_taken_for_one(whole: bytes) -> None:
+    assert begun(whole) == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "read"),
+    [(Place.PLAIN, lambda text: text), (Place.JSON, lambda text: json.loads(f'"{text}"')),
+     (Place.XML, html.unescape)],
+)  # fmt: skip
+def test_a_text_is_placed_so_that_it_is_read_back(place: Place, read: object) -> None:
+    assert read(placed(TEXT.encode(), place).decode()) == TEXT  # type: ignore[operator]
+    assert placed(b"a b/c&d=+", Place.FORM) == placed(b"a b/c&d=+", Place.URL) == b"a%20b%2Fc%26d%3D%2B"
