@@ -101,11 +101,12 @@ def _key(spec: SecretSpec, where: Any, name: str, at: str) -> str | int:
 
 
 def _refuse_rest(path: str, content: bytes, secrets: Sequence[Secret]) -> None:
-    from mediator.encodings import forms_of
+    from mediator.encodings import Pair
+    from mediator.scan import Table
 
-    for secret in secrets:
-        if any(form in content for form in forms_of(secret.value)):
-            raise PolicyError(
-                f"{path} holds the value of secrets.{secret.name} in a place or encoding where it cannot be "
-                "replaced; the agent must not see it"
-            )
+    name = Table([Pair(secret.name, secret.value.encode(), b"") for secret in secrets]).name_in(content)
+    if name is not None:
+        raise PolicyError(
+            f"{path} holds the value of secrets.{name} in a place or encoding where it cannot be "
+            "replaced; the agent must not see it"
+        )

@@ -64,11 +64,11 @@ class Answering(Talking):
         if wrong:
             yield from self._fail(wrong)
             return
+        response.headers = http.Headers(headers)
         if switched:
             yield from self._begin_talk(response, headers)
             return
         answers.standardise(response)
-        response.headers = http.Headers(headers)
         self._server = Server.BODY
         self.transcript.response(response.status_code, headers)
         if self._watch is not None and not event.end_stream:

@@ -88,11 +88,17 @@ class Held:
     sigv4: str | None = None
 
     def surfaces_for(self, target: Destination) -> tuple[Surface, ...] | None:
-        """Return where the value may stand in a request to `target`; None where it is not bound to it."""
+        """Return where the value may stand in a request to `target`; None where it is not bound to it.
+
+        A key that signs stands nowhere.
+        """
         bound = [
             places for hosts, places in self.grants if any(r.matches(target.host, target.port) for r in hosts)
         ]
-        return tuple(dict.fromkeys(place for places in bound for place in places)) if bound else None
+        if not bound:
+            return None
+        free = () if self.sigv4 is not None else (place for places in bound for place in places)
+        return tuple(dict.fromkeys(free))
 
     @property
     def even(self) -> bool:
@@ -125,7 +131,7 @@ class Broker:
 
     @property
     def longest(self) -> int:
-        """How many bytes the longest spelling of a real value has that `guard` knows; 0 where there is none."""
+        """How many bytes the longest spelling of a real value has that `guard` knows; 0 without one."""
         return WIDEST * self._values.longest
 
     @property
@@ -301,6 +307,8 @@ def _pair(held: Held, target: Destination, surface: Surface) -> Pair:
     reason = ""
     if allowed is None:
         reason = f"secrets.{held.name} is not bound to {target}"
+    elif held.sigv4 is not None:
+        reason = f"secrets.{held.name} is a key that signs, and is put nowhere"
     elif surface not in allowed:
         wanted = [place for place in Surface if place in (*allowed, surface)]
         words = ", ".join(f'"{place.value}"' for place in wanted)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from dnslib import QTYPE, DNSRecord
 
-from hark.policy.model import HostRule, Policy, Rule, Secret
+from hark.policy.model import DEFAULT_SURFACES, HostRule, Policy, Rule, Secret, Surface
 from launcher.plan import Sockets
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
@@ -230,9 +230,15 @@ def loopback_sockets() -> Sockets:
     )
 
 
-def secret(value: str, *hosts: str, name: str = "API_KEY", placeholder: str = PLACEHOLDER) -> Secret:
+def secret(
+    value: str,
+    *hosts: str,
+    name: str = "API_KEY",
+    placeholder: str = PLACEHOLDER,
+    surfaces: tuple[Surface, ...] = DEFAULT_SURFACES,
+) -> Secret:
     """Return a secret bound to hosts."""
-    return Secret(name, value, placeholder, tuple(HostRule.parse(host) for host in hosts))
+    return Secret(name, value, placeholder, tuple(HostRule.parse(host) for host in hosts), surfaces)
 
 
 def names(record: DNSRecord) -> list[str]:

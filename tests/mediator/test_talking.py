@@ -14,6 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.sync.server import ServerConnection, serve
 
 from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd, SecretInjected, WebSocketMessage
+from hark.policy.model import Surface
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import certified
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, Rig, pair, raw, running, secret
@@ -224,7 +225,21 @@ def test_a_credential_goes_into_the_handshake_and_a_placeholder_into_no_message(
     assert [data for _, _, data in said(rig)][:3] == [b"fine", b"fine"]
 
 
-@pytest.mark.parametrize("cut", [0, 3, 10])
+def test_what_a_server_gives_back_in_a_message_reaches_the_agent_as_the_placeholder() -> None:
+    def leak(server: ServerConnection) -> None:
+        server.send(f'{{"k": "{server.recv()}"}}')
+
+    held = (secret(VALUE, API, surfaces=(Surface.WS,)),)
+    with talking(leak, secrets=held) as rig, client(rig) as opened:
+        opened.send(PLACEHOLDER)
+        assert opened.recv() == f'{{"k": "{PLACEHOLDER}"}}'
+        opened.close()
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert VALUE.encode() not in rig.recorder.bytes()
+    assert [event.ref for event in rig.recorder.of(SecretInjected)] == ["secrets.API_KEY"]
+
+
+@pytest.mark.parametrize("cut", [3, 10])
 def test_a_server_that_gives_the_value_back_is_cut_before_the_agent_has_it(cut: int) -> None:
     def leak(server: ServerConnection) -> None:
         server.recv()

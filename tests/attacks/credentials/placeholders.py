@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from typing import Final
 from unittest.mock import patch
 
-from hark.policy.model import Secret
-from mediator.credentials import Broker, InjectedTarget
+from hark.policy.model import Surface
+from mediator.credentials import Broker, Held, InjectedTarget
 from mediator.scan import StreamSwap, Table
 from tests.attacks.registry import Outcome, Verdict, add
 from tests.fakes.upstream import Call, serving
@@ -107,7 +107,7 @@ def _without(defence: AbstractContextManager[object], run: Callable[[], Outcome]
     return bare
 
 
-NO_BINDING: Final = patch.object(Secret, "bound_to", lambda *_: True)
+NO_BINDING: Final = patch.object(Held, "surfaces_for", lambda *_: tuple(Surface))
 NO_URL_CHECK: Final = patch.object(Broker, "inject_target", lambda _, path, __: InjectedTarget(path, ()))
 NO_ECHO_SCAN: Final = patch.object(Broker, "incoming", lambda _, **__: StreamSwap(Table))
 NO_LINES: Final = patch("mediator.spelling._BLANKS", b"")

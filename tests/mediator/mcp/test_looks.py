@@ -41,7 +41,7 @@ def _cut(data: bytes) -> list[bytes]:
         (),
         ((b"content-type", b"text/html"),),
         (*JSON, *JSON),
-        (*JSON, (b"content-encoding", b"br")),
+        (*JSON, (b"content-encoding", b"compress")),
         (*JSON, (b"content-encoding", b"deflate")),
     ],
 )

@@ -149,7 +149,7 @@ DELETE = json.dumps(call("delete")).encode()
         (DELETE + b"\n" + DELETE, {}, 400),
         (DELETE + b" " * (1 << 20), {}, 413),
         (gzip.compress(DELETE, mtime=0), {"Content-Encoding": "gzip"}, 415),
-        (DELETE, {"Content-Encoding": "br"}, 415),
+        (DELETE, {"Content-Encoding": "xz"}, 415),
         (DELETE, {"Content-Type": "text/plain"}, 200),
         (DELETE.decode().encode("utf-16"), {}, 400),
         (DELETE, {"Content-Type": "application/json; charset=utf-7"}, 415),
@@ -336,7 +336,7 @@ def test_a_packed_answer_is_read_and_servers_are_asked_for_what_can_be():
             headers = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
             call.reply(200, gzip.compress(result(call)), headers)
 
-        here.post(call("echo"), headers={"Accept-Encoding": "br, gzip, zstd"})
+        here.post(call("echo"), headers={"Accept-Encoding": "xz, gzip, compress"})
         assert here.upstream.seen[0].header("accept-encoding") == "gzip"
         assert len(here.tools()[1]) == 1
 
