@@ -64,7 +64,7 @@ class Watcher:
             return
         self._seen.add(tried)
         target = Destination(tried.address, tried.port)
-        why = f"{tried.protocol} is not passed: hark carries DNS, TLS and HTTP"
+        why = f"{tried.protocol} is not passed: hark carries TCP and DNS"
         self._ledger.attempt(target, tried.protocol, "", Deny(why, ""))
 
     def close(self) -> None:

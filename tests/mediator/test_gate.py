@@ -9,7 +9,9 @@ import time
 import pytest
 
 from hark.bundle.events import DnsDecision, DnsQuery, EgressAttempt, EgressDecision, LlmResponseEnd
+from hark.policy.decide import Allow, Deny
 from mediator import descriptors, gate
+from mediator.authority import Destination
 from tests.fakes.upstream import serving
 from tests.mediator.rig import API, OTHER, Rig, running
 
@@ -157,6 +159,21 @@ def test_an_idle_connection_to_an_allowed_host_stays_open_until_it_is_used() -> 
         client.request("GET", "/")
         assert client.getresponse().status == 200
         client.close()
+
+
+@pytest.mark.parametrize("port", [80, 443, 3000, 8000])
+def test_a_browsers_connection_in_advance_lives_for_minutes_on_any_port_of_the_web(port: int) -> None:
+    assert gate._patience(Destination(API, port), Allow("rule")) >= 300
+    assert gate._patience(Destination(API, port), Deny("no", "")) < 1
+
+
+def test_a_denied_port_where_the_server_speaks_first_is_not_waited_on() -> None:
+    assert gate._patience(Destination(API, 22), Deny("no", "")) == 0
+    with running(API) as rig:
+        with pytest.raises(ConnectionResetError), rig.dial(LITERAL, 22) as sock:
+            sock.recv(1)
+        attempt, _ = refused(rig)
+    assert (attempt.host, attempt.port) == (LITERAL, 22)
 
 
 def test_a_connection_whose_destination_is_unknown_is_refused() -> None:
