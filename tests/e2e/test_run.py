@@ -435,3 +435,14 @@ def test_a_mirrors_bodies_are_not_in_the_record_but_their_hash_is(rootless: Desk
     assert f"server > body of {len(body)} bytes, not stored, BLAKE3 {blake3(body).hexdigest()}" in shown
     verified = ok(rootless.hark("verify", rootless.bundle)).stdout
     assert "bodies that the policy keeps out of the record" in verified
+
+
+def test_what_is_left_in_the_background_ends_with_the_command_unless_it_is_waited_for(at: Desk):
+    script = "(setsid sh -c 'sleep 1; echo late > late' >/dev/null 2>&1 &); exit 4"
+    ended = ok(at.run("--", "sh", "-c", script), 4)
+    assert "still running and ended with it; -wait-children waits for them" in ended.stderr
+    assert not (at.project / "late").exists()
+    at.bundle.unlink()
+    ended = ok(at.run("-wait-children", "--", "sh", "-c", script), 4)
+    assert "still running" not in ended.stderr
+    assert (at.project / "late").read_text() == "late\n"
