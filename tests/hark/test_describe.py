@@ -59,6 +59,13 @@ def test_a_verdict_stands_before_what_was_recorded():
     )
 
 
+def test_a_message_of_a_tool_server_says_who_sent_it_and_what_became_of_it():
+    message = ev.McpMessage("db", 3, 0, from_agent=True, data=b"{}")
+    assert describe.line(message) == "db#3 agent > 0, 2 bytes: {}"
+    assert describe.line(message._replace(note="refused: no")).startswith("(refused: no) db#3")
+    assert describe.line(message._replace(data=b"", note="gone")) == "db#3 ended: gone"
+
+
 def test_a_long_body_is_cut_and_its_size_said():
     line = describe.line(ev.LlmResponseChunk(3, b"x" * 1_000_000))
     assert line.startswith("chunk 3, 1000000 bytes: xxx")
