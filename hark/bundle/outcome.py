@@ -1,7 +1,7 @@
 """How a run ended: the words of RunEnd's reason, and what a person is told about them.
 
-What always holds: only `exit` with code 0 counts as success; a reason that we do not know is quoted, never
-taken for a good end. Text from the file is made visible before it becomes part of a sentence.
+What always holds: only plain `exit` with code 0 counts as success; a reason that we do not know is quoted,
+never taken for a good end. Text from the file is made visible before it becomes part of a sentence.
 """
 
 from typing import Final
@@ -49,8 +49,8 @@ def _by_itself(text: str) -> bool:
 
 
 def succeeded(end: RunEnd | None) -> bool:
-    """Whether the agent ran to its end and said so with code 0."""
-    return end is not None and _by_itself(end.reason) and end.exit_code == 0
+    """Whether the agent ran to its end, unasked, and said so with code 0."""
+    return end is not None and end.reason == EXIT and end.exit_code == 0
 
 
 def describe(end: RunEnd | None) -> str:

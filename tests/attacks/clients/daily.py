@@ -18,12 +18,12 @@ from tests.launcher.rig import SYSTEM_PYTHON, apart, without
 _add_devices: Final = mounts._add_devices
 
 
-def _without_shared_memory(devices: Mapping[str, Tree]) -> None:
-    _add_devices(devices)
+def _without_shared_memory(devices: Mapping[str, Tree], room: str) -> None:
+    _add_devices(devices, room)
     kernel.unmount("./dev/shm")
 
 
-NO_DEVICES: Final = without(mounts, "_add_devices", lambda _: _add_devices({}))
+NO_DEVICES: Final = without(mounts, "_add_devices", lambda _, room: _add_devices({}, room))
 NO_SHARED_MEMORY: Final = without(mounts, "_add_devices", _without_shared_memory)
 NO_SCRATCH: Final = without(view, "_scratch_paths", lambda *_: [])
 

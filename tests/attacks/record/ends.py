@@ -84,7 +84,7 @@ def _always_sealed_as_success() -> AbstractContextManager[object]:
     return patch.object(
         running._Run,
         "_seal",
-        lambda self, writer, broker, _why, _code: seal(self, writer, broker, outcome.EXIT, 0),
+        lambda self, writer, _why, _code: seal(self, writer, outcome.EXIT, 0),
     )
 
 

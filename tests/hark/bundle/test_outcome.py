@@ -33,7 +33,7 @@ def test_each_outcome_is_told_apart_in_words(end, words):
 
 def test_only_exit_with_code_zero_is_success():
     assert outcome.succeeded(RunEnd(reason="exit"))
-    assert outcome.succeeded(RunEnd(reason="exit: after SIGINT"))
+    assert not outcome.succeeded(RunEnd(reason="exit: after SIGINT"))
     assert not outcome.succeeded(RunEnd(reason="exit: in a way"))
     for end in (None, RunEnd(reason="exit", exit_code=1), *(RunEnd(reason=word) for word in outcome._WORDS)):
         assert not outcome.succeeded(end)
