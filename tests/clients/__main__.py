@@ -9,14 +9,13 @@ import tempfile
 from pathlib import Path
 
 from tests.clients.kit import Client, Kit, kit_for
-from tests.clients.run import CLIENTS, play, there, version, world
+from tests.clients.run import CLIENTS, World, play, there, version, world
 from tests.e2e.conftest import root_like
 from tests.e2e.rig import desk
-from tests.fakes.upstream import Upstream
 from tests.support.user import ordinary_user
 
 
-def outcome(client: Client, kit: Kit, server: Upstream) -> str:
+def outcome(client: Client, kit: Kit, server: World) -> str:
     """`works`, or the exit code of what did not, or that it is not there."""
     if not there(client, kit):
         return "not on this machine"

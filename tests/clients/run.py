@@ -3,8 +3,9 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,12 +13,14 @@ from tests.clients.fetchers import FETCHERS
 from tests.clients.kit import Client, Kit
 from tests.clients.models import MODELS
 from tests.clients.packages import PACKAGES
+from tests.clients.talkers import GRPC, SOCKET, TALKERS
 from tests.e2e.rig import Desk
 from tests.fakes import models
 from tests.fakes.registries import crate_index, git_host, git_repository, go_proxy, npm_registry, python_index
-from tests.fakes.upstream import Answer, Upstream, serving
+from tests.fakes.talking import calling, chatting
+from tests.fakes.upstream import Answer, serving
 
-CLIENTS: Final = (*FETCHERS, *PACKAGES, *MODELS)
+CLIENTS: Final = (*FETCHERS, *TALKERS, *PACKAGES, *MODELS)
 HOSTS: Final = tuple(sorted({host for client in CLIENTS for host in client.hosts}))
 PATIENCE_S: Final = 100
 
@@ -35,11 +38,19 @@ class Routes(dict[str, Answer]):
         return self.gemini if "/models/" in key else super().get(key, default)
 
 
+@dataclass(frozen=True, slots=True)
+class World:
+    """Where each host of the clients is served, and the authorities that vouch for them."""
+
+    addresses: Mapping[str, str]
+    ca_pem: bytes
+
+
 @contextmanager
-def world(folder: Path) -> Iterator[Upstream]:
-    """Every server that a client needs, behind one address."""
+def world(folder: Path) -> Iterator[World]:
+    """Every server that a client needs."""
     git_repository(folder)
-    with serving(*HOSTS) as server:
+    with serving(*HOSTS) as server, calling(GRPC) as calls, chatting(SOCKET) as chat:
         server.routes = routes = Routes()
         routes.git = git_host(folder)
         server.on("/hello")(lambda call: call.reply(200, b"hello from the real server"))
@@ -50,7 +61,9 @@ def world(folder: Path) -> Iterator[Upstream]:
         models.anthropic(server)
         models.openai(server)
         routes.gemini = models.gemini
-        yield server
+        others = {GRPC: calls.address, SOCKET: chat.address}
+        addresses = dict.fromkeys(HOSTS, server.address) | others
+        yield World(addresses, server.ca_pem + calls.ca + chat.ca)
 
 
 def there(client: Client, kit: Kit) -> bool:
@@ -60,7 +73,7 @@ def there(client: Client, kit: Kit) -> bool:
 
 
 def play(
-    client: Client, kit: Kit, desk: Desk, server: Upstream, **assigned: str
+    client: Client, kit: Kit, desk: Desk, servers: World, **assigned: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the client's task under `hark run`; `assigned` goes into the agent's environment on top."""
     for name, text in client.files.items():
@@ -69,7 +82,8 @@ def play(
     env = {"PYTHONPATH": f"{kit.folder}/py"} | dict(client.env) | assigned
     lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in env.items())
     policy = f"{client.policy}\n[env.set]\n{lines}"
-    options = [*desk.toward(server, *client.hosts, policy=policy), f"-read={kit.folder}"]
+    addresses = {host: servers.addresses[host] for host in client.hosts}
+    options = [*desk.spread(addresses, servers.ca_pem, policy), f"-read={kit.folder}"]
     return desk.run(*options, "--", *client.task(kit), timeout=PATIENCE_S)
 
 

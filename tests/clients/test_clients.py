@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.kit import FETCHED, ROOT, Client, Kit, kit_for
-from tests.clients.run import CLIENTS, play, there, world
+from tests.clients.run import CLIENTS, World, play, there, world
 from tests.e2e.conftest import at, rootless, who
 from tests.e2e.rig import Desk, ok
-from tests.fakes.upstream import Upstream
 from tests.support.user import User
 
 __all__ = ["at", "rootless", "who"]  # fixtures
@@ -27,7 +26,7 @@ def fetched(unprivileged: User) -> Iterator[Kit]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upstream]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with world(tmp_path_factory.mktemp("world")) as upstream:
         yield upstream
 
@@ -40,7 +39,7 @@ def kit_of(desk: Desk, fetched: Kit, client: Client) -> Kit:
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_does_its_work(client: Client, at: Desk, fetched: Kit, server: Upstream):
+def test_does_its_work(client: Client, at: Desk, fetched: Kit, server: World):
     ended = ok(play(client, kit_of(at, fetched, client), at, server))
     assert client.says in ended.stdout, ended.stderr
     assert at.verdict().startswith("VERIFIED")
@@ -56,7 +55,7 @@ DECIDED = [client for client in CLIENTS if client.trust.isupper()]
 
 
 @pytest.mark.parametrize("client", DECIDED, ids=lambda client: client.name)
-def test_trust_is_decided_by(client: Client, rootless: Desk, fetched: Kit, server: Upstream, tmp_path: Path):
+def test_trust_is_decided_by(client: Client, rootless: Desk, fetched: Kit, server: World, tmp_path: Path):
     """The control: with that variable naming other roots, the client refuses the run's certificate."""
     kit = kit_of(rootless, fetched, client)
     other = rootless.write("other-roots.pem", server.ca_pem)

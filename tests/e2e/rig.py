@@ -74,10 +74,14 @@ class Desk:
 
     def toward(self, upstream: Upstream, *hosts: str, policy: str = "") -> list[str]:
         """Options that allow `hosts` and send them to `upstream`."""
-        allowed = ", ".join(f'"{host}"' for host in hosts)
+        return self.spread(dict.fromkeys(hosts, upstream.address), upstream.ca_pem, policy)
+
+    def spread(self, addresses: Mapping[str, str], ca_pem: bytes, policy: str = "") -> list[str]:
+        """Options that allow hosts and send each to an address of its own; `ca_pem` vouches for all."""
+        allowed = ", ".join(f'"{host}"' for host in addresses)
         self.write("policy.toml", f"allow_hosts = [{allowed}]\n{policy}")
-        ca = self.write("upstream-ca.pem", upstream.ca_pem)
-        redirects = [f"-upstream={host}={upstream.address}" for host in hosts]
+        ca = self.write("upstream-ca.pem", ca_pem)
+        redirects = [f"-upstream={host}={address}" for host, address in addresses.items()]
         return ["-policy=policy.toml", f"-upstream-ca={ca}", *redirects]
 
 
