@@ -24,6 +24,7 @@ from hark import nesting, policy_file, project
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
 from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
+from hark.visible import visible
 from launcher.plan import GATEWAY_V4
 from launcher.supervise import Boundary, Ended, NeverStarted, launch
 
@@ -168,6 +169,8 @@ class _Run:
             ended = self._attend(mediator)
             code = self._finish(writer, ended)
             self._summarise(mediator, before)
+            for path in ended.replaced:
+                self.say(laid_bare(os.path.relpath(path, self.plan.workdir)))
             if ended.refused:
                 self.say(nesting.refused(ended.refused))
             if code == EXIT_NOT_FOUND and self.prepared.unseen:
@@ -331,6 +334,14 @@ def _files(ca: RunCA, roots: bytes, plan: Plan, environ: Mapping[str, str]) -> d
     if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
         files[JAVA_STORE] = trust.java_store(bundle)
     return files
+
+
+def laid_bare(name: str) -> str:
+    """The sentence for a path that is kept from the agent and was replaced from outside."""
+    return (
+        f"{visible(name)} was replaced by another program during the run: "
+        "the agent may have read or changed it in the moment before it was covered again"
+    )
 
 
 def left_behind(count: int) -> str:

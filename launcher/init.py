@@ -23,6 +23,7 @@ from launcher import ceilings, kernel, mounts, seccomp, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
+from launcher.covers import Covers
 from launcher.identity import Identity
 from launcher.plan import HOSTNAME, Plan
 from launcher.refusals import Refusals, read_status
@@ -44,6 +45,15 @@ class Inside:
     channel: socket.socket
     life: int
     """A pipe that only the parent holds the other end of: end of file means that it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What process 1 is told of by the kernel while the agent runs."""
+
+    refusals: Refusals | None
+    """None where nobody is refused a user namespace."""
+    covers: Covers
 
 
 def run(inside: Inside, trees: Mapping[str, Tree], devices: Mapping[str, Tree]) -> NoReturn:
@@ -94,6 +104,7 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     if message.descriptors:
         files.update(wire.unpack_files(message.descriptors[0]))
     mounts.show_files(files)
+    covers = mounts.watched(inside.view)
     mounts.finish(inside.plan.workdir)
     # Not before: the proc files that mounting and the terminal need would belong to nobody.
     kernel.set_dumpable(dumpable=False)
@@ -102,7 +113,8 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     if spawned is None:
         return
     try:
-        _watch(inside, *spawned, wake, _ceilings(inside))
+        agent, refusals = spawned
+        _watch(inside, agent, wake, _ceilings(inside), Heard(refusals, covers))
     except Exception as error:  # noqa: BLE001  (the agent ends with this process, and the record says why)
         fail(inside.channel, f"the process that watches the agent failed: {type(error).__name__}: {error}")
 
@@ -161,13 +173,18 @@ def _ceilings(inside: Inside) -> ceilings.Ceilings:
 
 
 def _watch(
-    inside: Inside, agent: int, refusals: Refusals | None, wake: int, limits: ceilings.Ceilings
+    inside: Inside,
+    agent: int,
+    wake: int,
+    limits: ceilings.Ceilings,
+    heard: Heard,
 ) -> None:
+    refusals, covers = heard.refusals, heard.covers
     watch = Watch(channel=inside.channel, agent=agent, wait_for_all=inside.plan.wait_for_all)
     poll = select.poll()
     if refusals is not None:
         poll.register(refusals, select.POLLIN)
-    for source in (inside.channel.fileno(), inside.life, wake):
+    for source in (inside.channel.fileno(), inside.life, wake, covers.fileno()):
         poll.register(source, select.POLLIN)
     while True:
         ready = dict(poll.poll(limits.pause_ms))
@@ -175,6 +192,9 @@ def _watch(
             return
         if _passed(inside.channel, limits.due(time.monotonic())):
             return
+        if covers.fileno() in ready:
+            for path in covers.restore():
+                wire.send(inside.channel, "replaced", path)
         if refusals is not None and refusals.fileno() in ready:
             _tell_of_refusal(inside.channel, poll, refusals, ready[refusals.fileno()])
         if wake in ready:

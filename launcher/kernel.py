@@ -97,13 +97,33 @@ def open_tree(path: str) -> int:
     No part of `path` may be a symbolic link: whoever owns a folder above could put one there between our
     look and our use, and lead root elsewhere.
     """
-    how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_NO_SYMLINKS)
-    place = syscall(_OPENAT2, f"open {path}", AT_FDCWD, os.fsencode(path), how, len(how))
+    place = open_beneath(AT_FDCWD, path, path)
     try:
-        flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
-        return syscall(_OPEN_TREE, f"open_tree {path}", place, b"", flags)
+        return copy_tree(place, path)
     finally:
         os.close(place)
+
+
+def open_beneath(folder: int, name: str, path: str) -> int:
+    """A descriptor (O_PATH) of `name`, seen from the descriptor `folder`; no symbolic link is followed."""
+    how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_NO_SYMLINKS)
+    return syscall(_OPENAT2, f"open {path}", folder, os.fsencode(name), how, len(how))
+
+
+def copy_tree(place: int, name: str) -> int:
+    """A detached copy of the mounts at what the descriptor `place` stands for."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
+    return syscall(_OPEN_TREE, f"open_tree {name}", place, b"", flags)
+
+
+def inotify() -> int:
+    """A new inotify instance; reading from it does not wait."""
+    return _check(_libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify_init1")
+
+
+def watch(instance: int, path: str, events: int) -> int:
+    """Be told of `events` at `path`; the number that they carry."""
+    return _check(_libc.inotify_add_watch(instance, os.fsencode(path), events), f"inotify_add_watch {path}")
 
 
 def attach(tree: int, target: int, name: str) -> None:

@@ -4,6 +4,8 @@ The root is an empty tmpfs that ends up read-only. The trees of the grants were 
 (`launcher.trees`), so one pivot is enough: nothing below the old root is needed when the new one covers it.
 When `build` returns, the host's tree is gone from this mount namespace.
 
+What is replaced from outside while the agent runs is covered again by `launcher.covers`.
+
 What cannot hold, and is reported rather than promised: a `masked`, `protected` or `hidden` path that does
 not exist yet has nothing to mount on; a `protected` symbolic link could be replaced. Not reported: a file
 that has another name inside a grant (a hard link, a bind mount of the host's) is not covered there.
@@ -16,6 +18,7 @@ from typing import Final
 from hark.errors import ConfinementError
 from launcher import kernel
 from launcher.ceilings import scratch_options
+from launcher.covers import Covers
 from launcher.etc import generated
 from launcher.identity import Identity
 from launcher.plan import Plan
@@ -25,7 +28,9 @@ from launcher.view import SHARED_SCRATCH, Kind, View, parts
 _NO_SPECIAL: Final = kernel.MS_NOSUID | kernel.MS_NODEV
 _READ_ONLY: Final = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
 _SCAFFOLD: Final = "/.hark"
-"""Where sources of small mounts stand until the agent starts; removed before."""
+"""Where sources of small mounts stand until the agent starts; what is empty is kept for `launcher.covers`."""
+_COVERS: Final = "/.covers"
+"""Where what is empty stands from then on."""
 _EMPTY_FILE: Final = f"{_SCAFFOLD}/file"
 _EMPTY_DIRECTORY: Final = f"{_SCAFFOLD}/directory"
 
@@ -259,15 +264,19 @@ def show_files(files: Mapping[str, bytes]) -> None:
             raise ConfinementError(f"cannot show {path} to the agent: {reason}") from error
 
 
+def watched(view: View) -> Covers:
+    """Watch over what `build` has covered."""
+    return Covers.over((*view.masked, *view.hidden), view.protected, (_EMPTY_FILE, _EMPTY_DIRECTORY))
+
+
 def finish(workdir: str) -> None:
     """Take the scaffold away, make the root read-only, and go where the agent starts."""
     for name in os.listdir(_SCAFFOLD):
         path = f"{_SCAFFOLD}/{name}"
-        if os.path.isdir(path):
-            os.rmdir(path)
-        else:
+        if path not in (_EMPTY_FILE, _EMPTY_DIRECTORY):
             os.unlink(path)
-    os.rmdir(_SCAFFOLD)
+    os.chmod(_SCAFFOLD, 0)
+    os.rename(_SCAFFOLD, _COVERS)
     _make_read_only("/")
     try:
         os.chdir(workdir)

@@ -69,6 +69,8 @@ class Ended:
     """Why the boundary was ended by us or by an accident; the agent's own end otherwise."""
     refused: tuple[str, ...] = ()
     """Programs, by the names they gave themselves, that were refused a user namespace."""
+    replaced: tuple[str, ...] = ()
+    """Paths that are kept from the agent and lay bare for a moment, since another program replaced them."""
     left: int = 0
     """How many processes of the agent's were still there when its first one ended, and were ended with it."""
 
@@ -191,6 +193,7 @@ class Boundary:
         self._limit: str | None = None
         self._last_resort: threading.Timer | None = None
         self._refused: list[str] = []
+        self._replaced: dict[str, None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -286,7 +289,8 @@ class Boundary:
             code, by_signal = (number, None) if kind == "code" else (None, number)
             ended = Ended(code, by_signal, killed=self._killed, limit=self._too_large(by_signal), left=left)
             ended = replace(ended, cut_short=self._plan.wait_for_all and left > 0)
-        return replace(ended, passed_on=self._passed_on, refused=tuple(self._refused))
+        refused, replaced = tuple(self._refused), tuple(self._replaced)
+        return replace(ended, passed_on=self._passed_on, refused=refused, replaced=replaced)
 
     def _too_large(self, by_signal: int | None) -> str | None:
         disk = self._plan.limits.disk
@@ -307,6 +311,8 @@ class Boundary:
                     return message.fields[0], int(message.fields[1]), int(message.fields[2])
                 if message.word == "stopped":
                     self._stop(int(message.fields[0]))
+                elif message.word == "replaced":
+                    self._replaced[message.fields[0]] = None
                 elif message.word == "refused":
                     self._refused.append(message.fields[0])
                 elif message.word == "limit":

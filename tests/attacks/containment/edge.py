@@ -1,14 +1,16 @@
 """Traps 3, 6 and 14: what the kernel offers besides files and sockets, each call by a program of its own."""
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
 from launcher import confine, kernel, landlock, mounts, seccomp
+from launcher.covers import Covers
 from tests.attacks.containment.calls import CALL, NO_FILTER
-from tests.attacks.containment.programs import as_root, inside, outside
-from tests.attacks.registry import Outcome, add
-from tests.launcher.rig import without
+from tests.attacks.containment.programs import CALLER, TRY, as_root, inside, judge, outside
+from tests.attacks.registry import Outcome, add, attack
+from tests.launcher.rig import SYSTEM_PYTHON, Result, apart, plan, project, run_here, without
 
 CALLS: Final = {
     "name a file by handle": (
@@ -155,3 +157,44 @@ add(
     _capable_file,
     lambda: _capable_file(without(seccomp, "UNNESTED", {})),
 )
+
+
+@attack(trap=15, name="read a masked file that an editor outside has saved anew")
+class SavedAnew:
+    """The cover goes with the old file. The agent may look once before it is back, so this one looks for long."""
+
+    PROGRAM = """
+import time
+open('ready', 'w').close()
+def long():
+    while not os.path.exists('go'): time.sleep(0.01)
+    time.sleep(0.5)
+    return open('.env').read()
+attempt(long)
+"""
+
+    @staticmethod
+    def run(change: Callable[[], Any] | None = None) -> Outcome:
+        def work() -> Result:
+            (folder / ".env").write_text("old")
+
+            def during(_boundary: object) -> None:
+                while not (folder / "ready").exists():
+                    time.sleep(0.01)
+                (folder / "new").write_text("new")
+                os.replace(folder / "new", folder / ".env")
+                (folder / "go").touch()
+
+            argv = (SYSTEM_PYTHON, "-I", "-c", TRY + SavedAnew.PROGRAM)
+            return run_here(plan(folder, argv, masked=(f"{folder}/.env",)), during=during)
+
+        with project(CALLER) as folder:
+            return judge(apart(work, who=CALLER, change=change))
+
+    @staticmethod
+    def defended() -> Outcome:
+        return SavedAnew.run()
+
+    @staticmethod
+    def undefended() -> Outcome:
+        return SavedAnew.run(without(Covers, "restore", lambda _self: []))
