@@ -86,6 +86,17 @@ def _upstreams(prepared: Prepared) -> Iterator[str]:
             yield from (f"{HostRule(rule.host, port)}={rule.upstream}" for port in rule.ports)
 
 
+def _supervised(policy: Policy) -> Iterator[str]:
+    """Yield the limits that the supervisor keeps itself, and how."""
+    limits = policy.limits
+    if limits.time_s is not None:
+        yield f"limits.time {limits.time_s:g} s: SIGTERM to the agent, then SIGKILL to all inside"
+    if limits.events_per_s is not None:
+        yield f"limits.events_per_second {limits.events_per_s}: counted before each event, over ten seconds"
+    if policy.max_bytes is not None:
+        yield f"record.max_bytes {policy.max_bytes}: counted before each event, its end included"
+
+
 def boundary(prepared: Prepared, facts: Facts) -> Boundary:
     """Return the event that says what the kernel enforces, once it does, and who else is trusted."""
     plan = prepared.plan
@@ -105,6 +116,7 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         *(f"grant withheld, since hark's own files lie in it: {path}" for path in facts.withheld),
         *(f"network setting not taken by this kernel: {name}" for name in facts.settings_unset),
         *ceilings.in_force(plan.limits),
+        *_supervised(prepared.policy),
     )
     return Boundary(
         landlock_abi=facts.landlock_abi,

@@ -10,7 +10,7 @@ from hark import record
 from hark.bundle.bounds import RunStart
 from hark.bundle.events import EnvSnapshot, PolicyLoaded, encode
 from hark.bundle.hashing import leaf_hash
-from hark.policy.model import Address, Rule, Speaks
+from hark.policy.model import Address, Limits, Rule, Speaks
 from hark.preparation import Options, Prepared, prepare
 from launcher.supervise import AppliedGrant, Facts
 from mediator.proxy import read_proxies
@@ -91,3 +91,13 @@ def test_what_was_in_force_is_recorded_and_not_what_was_asked_for(prepared):
     assert f"hidden {plan.hidden[0]}" not in event.withheld
     assert f"hidden {plan.hidden[1]}" in event.withheld
     assert len(event.notes) == 2
+
+
+def test_every_limit_in_force_is_recorded_with_what_keeps_it(prepared):
+    limits = Limits(time_s=90, processes=5, memory=1 << 30, disk=1 << 20, events_per_s=7)
+    policy = replace(prepared.policy, limits=limits, max_bytes=1 << 20)
+    changed = replace(prepared, policy=policy, plan=replace(prepared.plan, limits=limits))
+    event = record.boundary(changed, Facts("6.1", "x86_64", 5, 1000, 1000, (), (), (), ()))
+    keys = ["limits.processes", "limits.memory", "limits.disk", "limits.time", "limits.events_per_second"]
+    assert [note.split()[0] for note in event.notes] == [*keys, "record.max_bytes"]
+    assert "limits.time 90 s: SIGTERM to the agent, then SIGKILL to all inside" in event.notes

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -54,6 +55,31 @@ def _failures_are_ignored() -> AbstractContextManager[object]:
             self._recorder.append(event, durable=durable)
 
     return patch.object(ledger.Ledger, "append", append)
+
+
+MOST: Final = 64 << 10
+
+
+def _oversized_upload() -> Outcome:
+    """Send a body for which the record has no room any more."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "run.hark"
+        with (
+            Writer.create(str(path), HEADER, clock=ticking(), max_bytes=MOST) as writer,
+            serving(API) as upstream,
+            running(API, upstreams={API: upstream.address}, roots=upstream.ca_pem, recorder=writer) as rig,
+            rig.https() as client,
+        ):
+            with suppress(OSError, HTTPException):
+                client.request("POST", "/", UPLOAD + bytes(2 * MOST))
+                client.getresponse().read()
+            arrived = any(UPLOAD in seen.body for seen in upstream.seen)
+        size = path.stat().st_size
+        return Outcome.seen(f"the record has {size} bytes of {MOST}", succeeded=arrived or size > MOST)
+
+
+def _room_without_end() -> AbstractContextManager[object]:
+    return patch.object(Writer, "_room_for", lambda _self, _event: None)
 
 
 def _odd_header() -> Outcome:
@@ -135,6 +161,12 @@ add(
     "send an upload that cannot be recorded",
     _unrecorded_upload,
     run_without(_failures_are_ignored, _unrecorded_upload),
+)
+add(
+    31,
+    "send an upload for which the record has no room",
+    _oversized_upload,
+    run_without(_room_without_end, _oversized_upload),
 )
 add(
     36,
