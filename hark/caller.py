@@ -21,6 +21,11 @@ _KEPT: Final = (
 )
 """Variables of the caller that a server gets: where it is, and what it trusts. None is a credential."""
 _KEPT_PREFIXES: Final = ("LC_",)
+_CODE: Final = (
+    *("PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "NODE_PATH", "RUBYLIB"),
+    *("PERL5LIB", "CLASSPATH", "BASH_ENV", "ENV"),
+)
+"""Variables whose places a program loads code from."""
 _SCRIPTS: Final = (
     ".py",
     ".js",
@@ -75,8 +80,13 @@ class Caller:
         """Tell whether the agent may write `path` or anything below it."""
         return self.writes(path) or any(_inside(root, os.path.realpath(path)) for root in self.writable)
 
-    def trusted(self, words: tuple[str, ...], workdir: str, who: str) -> tuple[str, ...]:
-        """Return a command line that may run outside the boundary, in `workdir`. Raises PolicyError."""
+    def trusted(
+        self, words: tuple[str, ...], workdir: str, who: str, env: Mapping[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Return a command line that may run outside the boundary, in `workdir`. Raises PolicyError.
+
+        `env` are the variables that the policy gives it, and a way to have other code loaded.
+        """
         word = self.expanded(words[0])
         if "/" in word and not os.path.isabs(word):
             raise PolicyError(f"{who}: {word} is neither a whole path nor a name on PATH; write one")
@@ -86,7 +96,8 @@ class Caller:
             raise PolicyError(f"{who}: {error}") from None
         arguments = tuple(self.expanded(argument) for argument in words[1:])
         exposed = [place for place in command.needs if self.writes_in(place)]
-        exposed += [place for place in (*_scripts(arguments, workdir), workdir) if self.writes(place)]
+        named = (*_scripts(arguments, workdir), *_code_paths(env or {}), workdir)
+        exposed += [place for place in named if self.writes(place)]
         if exposed:
             raise PolicyError(
                 f"{who} would run outside the boundary with {exposed[0]}, where the agent may write; "
@@ -102,12 +113,18 @@ def expanded(path: str, home: str) -> str:
 
 def _scripts(arguments: Iterable[str], workdir: str) -> list[str]:
     """List the arguments that are programs themselves, as an interpreter's script."""
-    paths = [os.path.join(workdir, argument) for argument in arguments if not argument.startswith("-")]
+    values = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
+    paths = [os.path.join(workdir, value) for value in values if value]
     return [
         path
         for path in paths
         if os.path.isfile(path) and (path.endswith(_SCRIPTS) or os.access(path, os.X_OK))
     ]
+
+
+def _code_paths(env: Mapping[str, str]) -> list[str]:
+    """List the places from which variables have programs or libraries loaded."""
+    return [place for name in _CODE if name in env for place in env[name].split(":") if place]
 
 
 def _inside(path: str, root: str) -> bool:

@@ -99,7 +99,7 @@ def _program(server: McpServer, caller: Caller, own: Mapping[str, str], port: in
     workdir = caller.expanded(server.workdir) if server.workdir else caller.home
     if not os.path.isdir(workdir):
         raise PolicyError(f"mcp.{server.name}: its workdir {workdir} is no directory; create it")
-    command = caller.trusted(server.command, workdir, f"mcp.{server.name}")
+    command = caller.trusted(server.command, workdir, f"mcp.{server.name}", server.env)
     env = caller.variables | dict(server.env) | dict(own)
     return Program(server.name, command, env, workdir, server.tools, port)
 

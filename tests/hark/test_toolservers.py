@@ -80,6 +80,7 @@ def test_the_agent_is_shown_a_stub_for_each_server_and_the_interpreter_that_runs
         (("sh", "{0}/project/run.sh"), None, "project/run.sh, where the agent may"),
         (("sh", "run.sh"), "{0}/project", "where the agent may"),
         (("server",), "{0}/project", "where the agent may"),
+        (("node", "--import={0}/project/run.js"), None, "where the agent may"),
         (("./server",), None, "neither a whole path nor a name"),
         (("nothing-there",), None, "not found"),
         (("server",), "{0}/nowhere", "no directory"),
@@ -91,9 +92,18 @@ def test_what_the_agent_could_rewrite_is_not_run(
     (place / "link").symlink_to(place / "project/bin/server")
     script(place / "wrapped").write_text(f"#!{place}/project/bin/server\n")
     script(place / "project/run.sh")
+    script(place / "project/run.js")
+    script(place / "bin/node")
     filled = tuple(word.format(place) for word in command)
     with pytest.raises(PolicyError, match=why):
         ready(place, McpServer("db", filled, workdir=workdir and workdir.format(place)))
+
+
+@pytest.mark.parametrize("name", ["PATH", "PYTHONPATH", "LD_PRELOAD"])
+def test_the_policys_variables_have_no_code_loaded_from_where_the_agent_writes(place: Path, name: str):
+    with pytest.raises(PolicyError, match="where the agent may"):
+        ready(place, McpServer("db", ("server",), env={name: f"/usr/lib:{place}/project/lib"}))
+    assert ready(place, McpServer("db", ("server",), env={name: "/usr/lib", "ROOT": f"{place}/project"}))
 
 
 def test_a_folder_of_the_project_may_be_what_a_server_works_on(place: Path):
