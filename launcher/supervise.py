@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from hark.errors import ConfinementError, HarkError
 from launcher import wire
@@ -27,6 +27,9 @@ from launcher.plan import Plan, Sockets
 from launcher.signals import FOR_GROUP, TERMINATING, Inbox, stop_as
 from launcher.streams import write_only_terminals
 from launcher.terminal import Relay
+
+if TYPE_CHECKING:
+    from launcher.guard import Guard
 
 _LOST: Final = "the process that holds the boundary was ended by something else"
 
@@ -149,7 +152,14 @@ def launch(plan: Plan) -> "Boundary":
         finally:
             os._exit(1)
     theirs.close()
-    return Boundary(plan, identity, child, ours)
+    return Boundary(plan, identity, child, ours, _guarded() if plan.terminal else None)
+
+
+def _guarded() -> "Guard | None":
+    """The process that gives the terminal back; it brings ctypes, which a run without one is spared."""
+    from launcher import guard
+
+    return guard.post(0)
 
 
 def _threads() -> int:
@@ -177,8 +187,16 @@ class Boundary:
     All methods but `kill` belong to the main thread. As a context manager it leaves nothing behind.
     """
 
-    def __init__(self, plan: Plan, identity: Identity, child: int, channel: socket.socket) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        identity: Identity,
+        child: int,
+        channel: socket.socket,
+        terminal: "Guard | None",
+    ) -> None:
         self._plan = plan
+        self._guard = terminal
         self._identity = identity
         self._child: int | None = child
         self._holder = _hold(child)
@@ -396,6 +414,9 @@ class Boundary:
         if self._relay is not None:
             self._relay.close()
             self._relay = None
+        if self._guard is not None:
+            self._guard.dismiss()
+            self._guard = None
         if self._doorway is not None or "doorway" in self._received:
             self.doorway.close()
         self._inbox.close()
