@@ -7,7 +7,7 @@ carries any byte in them, and what is sent on may be HTTP/1.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -20,6 +20,7 @@ from mediator.codings import PackedError, accepted, codings_of
 from mediator.credentials import Injection, Refused
 from mediator.fields import connection_wrong, one_line, trailer_allowed
 from mediator.link import Link
+from mediator.overriding import meanings
 from mediator.text import clipped
 from mediator.transcript import Headers
 
@@ -119,8 +120,14 @@ def _verdict(asked: Asked, link: Link) -> Verdict:
     agreed = judge_request(link.policy, link.target, _authorities(asked), now)
     if isinstance(agreed, Deny):
         return agreed
-    method, path = asked.method.decode("latin-1"), asked.path.decode("latin-1")
-    return decide_request(link.policy, link.target.host, link.target.port, method, path, now=now)
+    verdict: Verdict = Deny("its headers ask for too many other methods or paths", "")
+    for meant in reversed(meanings(asked.method, asked.path, asked.headers)):
+        method, path = meant.method, meant.path
+        verdict = decide_request(link.policy, link.target.host, link.target.port, method, path, now=now)
+        if isinstance(verdict, Deny):
+            said = f"as its header {clipped(meant.header)} would have it, " if meant.header else ""
+            return replace(verdict, reason=f"{said}{verdict.reason}")
+    return verdict
 
 
 def _packed(asked: Asked, link: Link) -> Refusal | None:

@@ -15,6 +15,7 @@ from hark.policy.decide import Verdict, decide_request
 from hark.policy.model import Rule
 from hark.policy.paths import Ambiguous, Spelled
 from mediator import judgement
+from mediator.overriding import Meant
 from tests.attacks.registry import Outcome, add, run_without
 from tests.fakes.upstream import Upstream, serving
 from tests.mediator.rig import API, Rig, running
@@ -51,6 +52,27 @@ def _api() -> Iterator[tuple[Rig, Upstream]]:
         running(rules=(PUBLIC,), upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
     ):
         yield rig, upstream
+
+
+def _by_header(name: str, value: str) -> Callable[[], Outcome]:
+    """Ask for what is allowed, and for what is not in a header that the server obeys."""
+
+    def run() -> Outcome:
+        with _api() as (rig, upstream), rig.https() as client:
+            client.request("GET", "/public/a", headers={name: value})
+            status = client.getresponse().status
+            reached = any(seen.header(name) == value for seen in upstream.seen)
+            return Outcome.seen(f"status {status}", succeeded=reached)
+
+    return run
+
+
+def _as_it_says(method: bytes, path: bytes, _: object) -> tuple[Meant, ...]:
+    return (Meant(method.decode(), path.decode()),)
+
+
+def _headers_unread() -> AbstractContextManager[object]:
+    return patch.object(judgement, "meanings", _as_it_says)
 
 
 def _ask(*requests: tuple[str, str]) -> Outcome:
@@ -108,3 +130,12 @@ for spelling in SPELLINGS:
     add(18, f"leave an allowed path as {spelling}", run, run_without(_no_spelling, run))
 for what, later in (("method", _other_method_later), ("path", _other_path_later)):
     add(19, f"another {what} later on a kept connection", later, run_without(_judged_once, later))
+for header, wanted in (
+    ("X-HTTP-Method-Override", "DELETE"),
+    ("X-HTTP-Method", "delete"),
+    ("X-Method-Override", "PUT"),
+    ("X-Original-URL", "/secret"),
+    ("X-Rewrite-URL", "/public/../secret"),
+):
+    run = _by_header(header, wanted)
+    add(18, f"another request in {header}: {wanted}", run, run_without(_headers_unread, run))

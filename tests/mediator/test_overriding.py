@@ -1,0 +1,52 @@
+"""What a header would make of a request is judged beside what the request says."""
+
+import pytest
+
+from mediator.judgement import Forward, Refusal, judge
+from mediator.overriding import MAX_HEADERS, Meant, meanings
+from tests.mediator.test_judgement import HOST, asked, link, narrowed
+
+AS_ASKED = Meant("GET", "/a")
+
+
+def test_a_request_without_such_headers_means_what_it_says():
+    assert meanings(b"GET", b"/a", ((b"accept", b"*/*"),)) == (AS_ASKED,)
+
+
+def test_every_pair_of_a_method_and_a_path_is_a_meaning():
+    headers = ((b"X-HTTP-Method-Override", b" delete "), (b"x-original-url", b"/b"))
+    assert set(meanings(b"GET", b"/a", headers)) == {
+        AS_ASKED,
+        Meant("DELETE", "/a", "X-HTTP-Method-Override"),
+        Meant("GET", "/b", "x-original-url"),
+        Meant("DELETE", "/b", "X-HTTP-Method-Override and x-original-url"),
+    }
+
+
+def test_more_such_headers_than_anybody_sends_are_refused():
+    many = tuple((b"x-original-url", b"/%d" % number) for number in range(MAX_HEADERS + 1))
+    assert meanings(b"GET", b"/a", many) == ()
+    judged = judge(asked(HOST, *many), link())
+    assert isinstance(judged, Refusal)
+    assert "too many" in judged.denied.reason
+    assert isinstance(judge(asked(HOST, *many[1:]), link()), Forward)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (
+            (b"X-HTTP-Method-Override", b"DELETE"),
+            "as its header X-HTTP-Method-Override would have it, allow 1",
+        ),
+        ((b"x-rewrite-url", b"/secret"), "allows /public/**, not /secret"),
+        ((b"x-original-url", b"http://api.example.test/public/x"), "does not begin with a slash"),
+    ],
+)
+def test_a_header_that_asks_for_what_no_rule_allows_is_refused(header: tuple[bytes, bytes], words: str):
+    here = narrowed(methods=("GET",), paths=("/public/**",))
+    judged = judge(asked(HOST, header, path=b"/public/a"), here)
+    assert isinstance(judged, Refusal)
+    assert words in judged.denied.reason
+    fine = ((b"X-HTTP-Method-Override", b"get"), (b"x-original-url", b"/public/b"))
+    assert isinstance(judge(asked(HOST, *fine, path=b"/public/a"), here), Forward)
