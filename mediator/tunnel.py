@@ -4,6 +4,8 @@ Always: a half-close is passed as a half-close and a reset as a reset; a stream 
 value in it ends both ways before the byte that completes it is passed, with the reason on the record; what is
 held in memory is one piece a direction and what the streams' own limit lets wait.
 
+A piece that ends as a credential begins, by four bytes or more, waits for what follows or for the end.
+
 Not done here: understanding what passes. TLS goes through as it is, so what it hides is recorded hidden and
 is not searched; a reset that comes after the same side's half-close is noticed at the next byte toward it.
 """

@@ -133,13 +133,17 @@ open("conf/policy.toml", "w").write("the agent's")
 """
 
 
-def test_the_control_a_policy_in_the_project_is_the_agents_once_its_owner_has_replaced_it(rootless: Desk):
+def test_the_control_a_policy_in_the_project_is_the_agents_once_its_folder_is_replaced(rootless: Desk):
     policy = rootless.write("conf/policy.toml", NARROW)
     words = ["run", "-o", rootless.bundle, f"-policy={policy}", "--", rootless.user.python, "-c", WRITE]
     run = rootless.start(*words, stdin=subprocess.PIPE)
     assert run.stdout is not None
     assert run.stdout.readline() == b"begun\n"
-    rootless.write("conf/new.toml", WIDE).rename(policy)  # as editors save: what protected the old file goes
+    policy.parent.rename(rootless.project / "before")  # what protected the old file goes with its folder
+    policy.parent.mkdir()
+    policy.write_text(WIDE)
+    for path in (policy.parent, policy):
+        os.chown(path, rootless.user.uid, rootless.user.gid)
     run.communicate(b"\n", timeout=60)
     assert policy.read_text() == "the agent's"  # what following it would have read
 

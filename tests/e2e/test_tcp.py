@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.rig import Desk, ok
 from tests.fakes import postgres
-from tests.fakes.raw import raw_server, read_all
+from tests.fakes.raw import echo, raw_server, read_all
 from tests.fakes.ssh import ssh_server
 from tests.fakes.upstream import serving
 
@@ -220,3 +220,32 @@ def test_no_other_service_of_this_machine_is_reached_beside_the_allowed_one(at: 
         ended = ok(at.run(*allowed(at, other.port, other.port), *python(code)))
         assert HOST in ended.stdout
         assert other.dials > 0
+
+
+MANY = f"""
+import resource
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+socks = [socket.create_connection(({HOST!r}, 4711)) for _ in range(1000)]
+for turn in range(2):
+    for number, s in enumerate(socks): s.sendall(b"%04d" % number)
+    for number, s in enumerate(socks):
+        s.settimeout(60)
+        assert s.recv(4) == b"%04d" % number
+print("all")
+"""
+
+
+@pytest.mark.slow
+def test_a_thousand_connections_of_one_agent_are_open_at_once(rootless: Desk):
+    with raw_server(echo) as server:
+        ended = ok(rootless.run(*allowed(rootless, 4711, server.port), *python(MANY), timeout=110))
+    assert ended.stdout == "all\n"
+    assert len(rootless.events("EgressAttempt")) == 1000
+
+
+def test_a_rule_for_the_web_and_one_for_raw_tcp_on_one_port_are_refused(rootless: Desk):
+    run = allowed(rootless, 4711, 1, f'[[allow]]\nhost = "{HOST}"\nport = 4711\n')
+    ended = rootless.run(*run, "true")
+    assert ended.returncode == 125
+    assert "4711" in ended.stderr
