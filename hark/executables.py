@@ -54,6 +54,12 @@ def resolve(
     return tuple(sorted(found))
 
 
+def within(programs: Iterable[str], folders: Iterable[str]) -> list[str]:
+    """The programs that lie in one of the canonical folders, such as those that the agent may write."""
+    tops = list(folders)
+    return [program for program in programs if any(contains(top, program) for top in tops)]
+
+
 def _files(entry: str, path: str, home: str) -> list[str]:
     if "/" not in entry:
         if "*" in entry:

@@ -14,6 +14,7 @@ from hark.caller import Caller, expanded
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
+from hark.executables import within
 from hark.installation import shield
 from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret, covers
@@ -118,7 +119,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
             *_own_inputs(options, policy),
             *shield(_writable(grants)),
             # What may be executed must not be rewritten: the kernel knows the file, not what is in it.
-            *(executables or ()),
+            *within(executables or (), _writable(grants)),
         ),
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,

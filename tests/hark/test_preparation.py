@@ -199,3 +199,12 @@ def test_the_callers_proxy_is_read_and_its_password_is_kept_from_the_agent(place
         ready(place, environ=env, via_proxy=True, policy=passes)
     with pytest.raises(PolicyError, match="-via-proxy: neither"):
         ready(place, via_proxy=True)
+
+
+def test_a_listed_program_is_read_only_where_the_agent_may_write_and_only_there(place):
+    (place / "tool").write_text("#!/bin/sh\n")
+    (place / "tool").chmod(0o755)
+    prepared = ready(place, policy=policy(place, f'exec = ["{place}/tool", "sh"]\n'))
+    assert str(place / "tool") in prepared.plan.protected
+    assert not any(path.startswith("/usr/") for path in prepared.plan.protected)
+    assert prepared.plan.executables is not None
