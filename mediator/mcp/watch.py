@@ -7,6 +7,7 @@ what cannot be read is merely not listed. Answers are only looked at: they pass 
 Not done here: calls in a query or a WebSocket; a rule with tools refuses the latter.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin, urlsplit
@@ -32,8 +33,9 @@ EVENTS: Final = b"text/event-stream"
 _NO_UPGRADE: Final = (b"", b"h2c")
 """HTTP/2 in the clear, which Java's client always offers, is not passed on."""
 _SESSION: Final = b"mcp-session-id"
-_HINTS: Final = (b"tools/call", b"tools\\/call", b"\\u00")
-"""A body without any of these has no call in it, whatever its escapes: it need not be parsed."""
+_HINT: Final = re.compile(rb"tools\\?/call|\\u00(?:74|6[fFcC]|73|2[fF]|63|61)")
+"""The method, or an escape of a letter of it: a body without either has no call in it, and is not parsed.
+Escapes of other characters are common (of control characters, of those that HTML minds), these are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Watch:
 
     def request(self, body: bytes) -> Refusal | None:
         """Judge a whole body."""
-        if not self.strict and not any(hint in body for hint in _HINTS):
+        if not self.strict and not _HINT.search(body):
             return None
         if not body:
             return None

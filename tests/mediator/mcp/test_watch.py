@@ -186,6 +186,18 @@ def test_a_websocket_has_no_place_under_a_list_of_tools(tools: tuple[str, ...] |
         assert client.getresponse().status == status
 
 
+ESCAPES = "".join(f"\\u{ord(char):04X}" for char in "tools/call")
+
+
+@pytest.mark.parametrize(
+    "method", ["tools/call", "tools\\/call", *(f"{'tools/call'[:at]}{ESCAPES[6 * at :]}" for at in range(10))]
+)
+def test_however_the_method_is_escaped_the_call_is_listed(method: str):
+    with place(None) as here:
+        here.post(DELETE.replace(b"tools/call", method.encode()))
+        assert [one.tool for one in here.tools()[0]] == ["delete"]
+
+
 def test_without_a_list_all_of_that_passes():
     with place(None) as here:
         for sent in (BATCH, TWICE, DELETE, b"[" * 1000, gzip.compress(DELETE, mtime=0)):
