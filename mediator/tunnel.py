@@ -4,7 +4,7 @@ Always: a half-close is passed as a half-close and a reset as a reset; a stream 
 value in it ends both ways before the byte that completes it is passed, with the reason on the record; what is
 held in memory is one piece a direction and what the streams' own limit lets wait.
 
-A piece that ends as a credential begins, by four bytes or more, waits for what follows or for the end.
+A piece that ends as a credential begins, by more than chance, waits for what follows or for the end.
 
 Not done here: understanding what passes. TLS goes through as it is, so what it hides is recorded hidden and
 is not searched; a reset that comes after the same side's half-close is noticed at the next byte toward it.
@@ -141,17 +141,20 @@ class Tunnel:
         first = self._first if way.from_agent else b""
         while piece := first or await _read(way, source):
             first = b""
-            try:
-                passed = way.scan.at_once(piece)
-            except FoundError as found:
-                self._refuse(way, found, piece)
-                await self._ledger.settled()
-                raise _BrokenError("the other direction was refused") from None
-            await self._pass(way, passed, sink)
-        await self._pass(way, way.scan.finish(), sink)
+            await self._pass(way, await self._searched(way, piece), sink)
+        await self._pass(way, await self._searched(way, b""), sink)
         self._record(way, end=True)
         with contextlib.suppress(OSError):
             sink.write_eof()
+
+    async def _searched(self, way: _Way, piece: bytes) -> bytes:
+        """Return what may pass of a piece, or of what was held where the stream has ended."""
+        try:
+            return way.scan.at_once(piece) if piece else way.scan.finish()
+        except FoundError as found:
+            self._refuse(way, found, piece)
+            await self._ledger.settled()
+            raise _BrokenError("the other direction was refused") from None
 
     async def _pass(self, way: _Way, data: bytes, sink: asyncio.StreamWriter) -> None:
         if not data:

@@ -225,6 +225,17 @@ def test_a_placeholder_ends_the_connection_before_it_has_left(encoding: str, ste
     assert ENCODINGS[encoding](KEY.placeholder) not in bytes(got)
 
 
+def test_a_placeholder_that_the_end_of_the_stream_completes_is_refused_too() -> None:
+    got = bytearray()
+    sent = base64.b64encode(KEY.placeholder.encode()).rstrip(b"=")
+    with tunnelled(lambda c: got.extend(read_all(c)), secrets=(KEY,)) as (rig, _), open_one(rig) as sock:
+        sock.sendall(sent)
+        sock.shutdown(socket.SHUT_WR)
+        assert ends(rig)[True].error.startswith("refused: the placeholder of secrets.API_KEY")
+        assert rig.fatal == []
+    assert sent not in bytes(got)
+
+
 def test_the_control_another_string_of_that_shape_passes() -> None:
     got = bytearray()
     other = KEY.placeholder[::-1].encode()
