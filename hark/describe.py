@@ -220,6 +220,7 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     ev.FileResult: lambda e: f"{e.path} {f'mode {e.mode:04o}' if e.hash else 'is gone'}",
     ev.Boundary: _boundary,
     ev.McpMessage: _mcp_message,
+    ev.TokenSeen: lambda e: f"{e.where} {e.name} from {e.host}",
     ev.BodyHash: lambda e: (
         f"{_side(e.from_agent)} body of {_count(e.length, 'byte')}, not stored, BLAKE3 {e.hash.hex()}"
     ),

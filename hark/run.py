@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hark.policy.model import Policy
     from launcher.plan import Plan
     from mediator.ca import RunCA
+    from mediator.credentials import Broker
     from mediator.ledger import Summary
     from mediator.publish import Opened
     from mediator.serve import Mediator
@@ -106,6 +107,7 @@ class _Run:
         self.environ = environ
         self.say = say
         self.failure: str | None = None
+        self.broker: Broker | None = None
         self.limit: str | None = None
         # Held open from before the agent starts, but opened after the fork: no process inside has it.
         self.destination: Destination | None = None
@@ -117,7 +119,7 @@ class _Run:
         from hark.bundle.writer import Writer
         from mediator.credentials import Broker
 
-        broker = Broker(self.prepared.secrets)
+        self.broker = Broker(self.prepared.secrets)
         header = record.header(self.place.run_id, self.prepared)
         if self.place.output is not None:
             self.destination = Destination.open(self.place.output)
@@ -125,7 +127,7 @@ class _Run:
             writer = Writer.create(
                 self.place.path,
                 header,
-                guard=broker.guard,
+                guard=self.broker.guard,
                 on_failure=self._unwritten,
                 max_bytes=self.prepared.policy.max_bytes,
             )
@@ -237,7 +239,14 @@ class _Run:
         for event in record.opening(self.place.run_id, self.prepared):
             writer.append(event)
         mediator = Mediator(
-            config, self.boundary.sockets, writer, ca, self.fail, on_limit=self.reach, published=published
+            config,
+            self.boundary.sockets,
+            writer,
+            ca,
+            self.fail,
+            on_limit=self.reach,
+            published=published,
+            broker=self.broker,
         )
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         mediator.start()
@@ -373,6 +382,10 @@ def summary_lines(summary: Summary, *, has_policy: bool) -> Iterator[str]:
         )
         yield f"to allow them, {where}: allow_hosts = [{', '.join(json.dumps(rule) for rule in rules)}]"
     yield from summary.warnings
+    seen = sorted({f"{token.name} ({token.host})" for token in summary.tokens if token.where != "minted"})
+    if seen:
+        others = "" if len(seen) <= MAX_DENIALS_SHOWN else f" and {len(seen) - MAX_DENIALS_SHOWN} more"
+        yield f"the agent was given what look like tokens: {', '.join(seen[:MAX_DENIALS_SHOWN])}{others}"
 
 
 def _reason(ended: Ended) -> str:

@@ -58,7 +58,9 @@ class Answering(Talking):
         wrong = self._agreed(response, headers) if switched else answers.unfit(response)
         if not wrong:
             try:
-                headers, self._answer_body = bodies.of_answer(self.link, headers, body=not event.end_stream)
+                headers, self._answer_body = bodies.of_answer(
+                    self.link, headers, body=not event.end_stream, asked=self._target
+                )
             except StoppedError as stopped:
                 wrong = stopped.reason
         if wrong:

@@ -9,14 +9,19 @@ more or less than it was told, and then says so in `resizes`: the message is the
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from mediator.codings import PackedError
+from mediator.codings import PackedError, Text
 from mediator.credentials import Broker, Injection
 from mediator.echo import AnswerBody, Watched, answer_body, answer_fields
+from mediator.endpoints import Minting, minting_at
 from mediator.link import Link
+from mediator.minting import Mint, MintedText
 from mediator.scan import FoundError
-from mediator.substitution import MessageText, RequestText
+from mediator.sightings import Sighting, cookies_in
+from mediator.spelling import Place
+from mediator.substitution import MessageText, RequestText, place_of
 from mediator.transcript import Headers
 
 
@@ -111,12 +116,28 @@ def of_request(link: Link, headers: Headers) -> RequestBody:
     return RequestBody(Chain(), Chain((_Told(text, link.broker),)), text.injected)
 
 
-def of_answer(link: Link, headers: Headers, *, body: bool) -> tuple[Headers, Chain]:
-    """Return the head of an answer as the agent gets it, and its body's way. Raises StoppedError."""
+def of_answer(link: Link, headers: Headers, *, body: bool, asked: bytes = b"*") -> tuple[Headers, Chain]:
+    """Return the head of an answer as the agent gets it, and its body's way. Raises StoppedError.
+
+    `asked` is the target of the request, which says whether tokens may be minted in the answer.
+    """
+    minting = minting_at(link.policy, link.target, asked)
     with _stopping(link.broker):
         headers = answer_fields(link.broker, headers)
-        way = answer_body(link.broker, headers) if body else None
-    return headers, Chain((_Told(way, link.broker, answer=True),) if way else ())
+        mints = None if minting is None else partial(_minted, link, headers, minting)
+        way = answer_body(link.broker, headers, mints) if body else None
+    for cookie in cookies_in(headers):
+        link.ledger.token_seen(link.target, "cookie", cookie)
+    stages = [_Told(way, link.broker, answer=True)] if way else []
+    if body and minting is None and place_of(headers) is Place.JSON:
+        sighting = Sighting(lambda name: link.ledger.token_seen(link.target, "json", name))
+        return headers, Chain((*stages, sighting))
+    return headers, Chain(stages)
+
+
+def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> MintedText:
+    mint = Mint(link.broker, lambda field: link.ledger.token_seen(link.target, "minted", field))
+    return MintedText(mint, text, link.target, minting, place_of(headers))
 
 
 def turned_trailers(link: Link, fields: Headers) -> Headers:

@@ -16,12 +16,12 @@ import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from blake3 import blake3
 
 from hark.errors import RecordError
-from hark.policy.model import HostRule, Secret, Surface
+from hark.policy.model import Secret, Surface
 from mediator.authority import Destination
 from mediator.encodings import Pair
 from mediator.placeholders import check_placeholder, check_value, placeholder_for
@@ -77,6 +77,14 @@ class InjectedTarget:
     injections: tuple[Injection, ...]
 
 
+class Bound(Protocol):
+    """Hosts that a credential may go to."""
+
+    def matches(self, host: str, port: int) -> bool:
+        """Tell whether this canonical host on this port is one of them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """One credential and where it may go: `grants` pairs hosts with the places in requests to them."""
@@ -84,7 +92,7 @@ class Held:
     name: str
     value: str = field(repr=False)
     placeholder: str
-    grants: tuple[tuple[tuple[HostRule, ...], tuple[Surface, ...]], ...]
+    grants: tuple[tuple[Sequence[Bound], tuple[Surface, ...]], ...]
     sigv4: str | None = None
 
     def surfaces_for(self, target: Destination) -> tuple[Surface, ...] | None:

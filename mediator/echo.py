@@ -10,10 +10,12 @@ digest), they pass as they are, and the answer stops where a value stands in it.
 that is packed cannot be searched; requests ask for none (`mediator.judgement`).
 """
 
+from collections.abc import Callable
 from typing import Final
 
-from mediator.codings import PackedError, Repacking, Unpacking, codings_of
+from mediator.codings import PackedError, Repacking, Text, Unpacking, codings_of
 from mediator.credentials import Broker
+from mediator.minting import MintedText
 from mediator.scan import FoundError, StreamSwap
 from mediator.transcript import Headers
 
@@ -44,7 +46,13 @@ def _named(broker: Broker, name: bytes) -> bytes:
 class AnswerBody:
     """One answer's body; `mediator.bodies.Stage` says how it is used, and what it raises is above."""
 
-    def __init__(self, text: StreamSwap, way: Repacking | None, *, resizes: bool) -> None:
+    def __init__(
+        self,
+        text: StreamSwap,
+        way: Repacking | None,
+        *,
+        resizes: bool,
+    ) -> None:
         self._text = text
         self._way = way
         self.resizes = resizes
@@ -92,8 +100,16 @@ class Watched:
         return self._outside.finish()
 
 
-def answer_body(broker: Broker, headers: Headers) -> AnswerBody | Watched | None:
-    """Return what one answer's body passes, None for nothing. Raises PackedError."""
+def answer_body(
+    broker: Broker, headers: Headers, mints: Callable[[Text], MintedText] | None = None
+) -> AnswerBody | Watched | None:
+    """Return what one answer's body passes, None for nothing. Raises PackedError.
+
+    `mints` is for an answer in which tokens may be minted: what it is given turns them.
+    """
+    if mints is not None:
+        swap = broker.incoming()
+        return AnswerBody(swap, Repacking(codings_of(headers), mints(swap)), resizes=True)
     if not broker.holds_any:
         return None
     codings = codings_of(headers)

@@ -18,6 +18,7 @@ from mediator import handshake
 from mediator.authority import judge_request
 from mediator.codings import PackedError, accepted, codings_of
 from mediator.credentials import Injection, Refused
+from mediator.endpoints import minting_at
 from mediator.fields import connection_wrong, one_line, trailer_allowed
 from mediator.link import Link
 from mediator.overriding import meanings
@@ -216,7 +217,8 @@ def _forwarded(asked: Asked, link: Link) -> Headers:
         dropped |= {b"upgrade", b"connection"}
     if link.broker.binds(link.target):
         dropped |= _PARTS
-    searched = link.broker.holds_any or _takes_events(asked.headers)
+    mints = minting_at(link.policy, link.target, asked.path) is not None
+    searched = link.broker.holds_any or mints or _takes_events(asked.headers)
     packed_as = _Packed.NOT if b"range" in names - dropped else _Packed.UNDONE if searched else _Packed.ANY
     return tuple(
         (name, _value(name.lower(), value, link, packed_as))

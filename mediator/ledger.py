@@ -21,6 +21,7 @@ from hark.bundle.events import (
     EgressDecision,
     Event,
     SecretInjected,
+    TokenSeen,
 )
 from hark.errors import LimitError, RecordError
 from hark.policy.decide import Allow, Deny, Verdict
@@ -28,8 +29,9 @@ from mediator.authority import Destination
 from mediator.config import Recorder
 from mediator.credentials import Injection
 from mediator.pace import Pace
-from mediator.text import as_text
+from mediator.text import as_text, clipped
 
+MAX_TOKEN_NAME: Final = 64  # names of cookies and members are shorter
 MAX_SUMMARY: Final = 1000  # distinct denied targets that are counted one by one; nobody reads more lines
 MAX_ATTEMPTS_PER_SECOND: Final = 2000
 """Names asked for and connections made. A test suite makes some hundred; what makes more is filling the disk
@@ -64,6 +66,8 @@ class Summary:
     secrets: tuple[tuple[str, str, int], ...] = ()
     """Secret, host and number of injections."""
     warnings: tuple[str, ...] = ()
+    tokens: tuple[TokenSeen, ...] = ()
+    """What looked like a token in answers, once each."""
 
 
 @dataclass(slots=True)
@@ -72,6 +76,7 @@ class _Tally:
     uncounted: int = 0
     secrets: dict[tuple[str, str], int] = field(default_factory=dict)
     warnings: dict[str, None] = field(default_factory=dict)
+    tokens: dict[TokenSeen, None] = field(default_factory=dict)
 
 
 class Ledger:
@@ -204,6 +209,15 @@ class Ledger:
             )
         )
 
+    def token_seen(self, target: Destination, where: str, name: str) -> None:
+        """Record, once a run, that an answer of `target` had what looks like a token under this name."""
+        seen = TokenSeen(host=str(target), where=where, name=clipped(name, MAX_TOKEN_NAME))
+        with self._lock:
+            if seen in self._tally.tokens or len(self._tally.tokens) >= MAX_SUMMARY:
+                return
+            self._tally.tokens[seen] = None
+        self.append(seen)
+
     def warn(self, text: str) -> None:
         """Keep a sentence for the end of the run."""
         with self._lock:
@@ -218,6 +232,7 @@ class Ledger:
                 denied_uncounted=self._tally.uncounted,
                 secrets=tuple((ref, host, n) for (ref, host), n in self._tally.secrets.items()),
                 warnings=tuple(self._tally.warnings),
+                tokens=tuple(self._tally.tokens),
             )
 
     def _admit(self) -> None:

@@ -61,8 +61,10 @@ class Mediator:
         origin: Origin = original_destination,
         on_limit: Callable[[str], None] | None = None,
         published: Opened | None = None,
+        broker: Broker | None = None,
     ) -> None:
-        self.broker = Broker(config.secrets)
+        # The recorder's guard looks with the same one, for what is minted during the run as well.
+        self.broker = broker or Broker(config.secrets)
         read_redirects(config.upstreams)
         self._sockets = sockets
         self._origin = origin

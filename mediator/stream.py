@@ -86,6 +86,10 @@ class Stream(layer.Layer):
         return self._upstream
 
     @property
+    def _target(self) -> bytes:
+        return self._asked.data.path if self._asked is not None else b"*"
+
+    @property
     def _bodiless(self) -> bool:
         """Tell whether the answer has no body, whatever its headers say."""
         return self._asked is not None and self._asked.data.method == b"HEAD"

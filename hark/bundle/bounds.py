@@ -59,6 +59,7 @@ KIND_NAMES: Final[Mapping[int, str]] = {
     40: "FileResult",
     41: "Boundary",
     42: "McpMessage",
+    43: "TokenSeen",
     44: "BodyHash",
     45: "ResponseHead",
     46: "Interim",

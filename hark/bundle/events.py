@@ -71,6 +71,7 @@ __all__ = [
     "SecretInjected",
     "ShimReport",
     "Snapshot",
+    "TokenSeen",
     "ToolCallRequest",
     "ToolCallResult",
     "Trailers",
@@ -361,6 +362,17 @@ class Interim(NamedTuple):
     raw_headers: Pairs = ()
 
 
+class TokenSeen(NamedTuple):
+    """Kind 43: an answer had what looks like a token; its name alone. `where`: minted, cookie, json.
+
+    What was minted at a known endpoint became a credential of the run; of the rest the agent got the value.
+    """
+
+    host: str = ""
+    where: str = ""
+    name: str = ""
+
+
 class BodyHash(NamedTuple):
     """Kind 44: a body that passed and is not stored (`body = "hash"` in the policy), at the body's end.
 
@@ -394,7 +406,7 @@ type Event = (
     | ToolCallRequest | ToolCallResult | EgressAttempt | EgressDecision | SecretInjected | ClockRead
     | RandomRead | Checkpoint | RunEnd | DnsQuery | DnsDecision | Seal | WebSocketMessage | TunnelData
     | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult | Boundary
-    | McpMessage | BodyHash | ResponseHead | Interim
+    | McpMessage | TokenSeen | BodyHash | ResponseHead | Interim
 )  # fmt: skip
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -431,6 +443,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH}),
     Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS}),
     Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT}),
+    Kind(43, TokenSeen, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
     Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
     Kind(46, Interim, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),

@@ -98,8 +98,8 @@ def swapped(monkeypatch: pytest.MonkeyPatch) -> None:
     def swapping(here: Link, headers: Headers) -> RequestBody:
         return dataclasses.replace(of_request(here, headers), sent=Chain((Swap(b"mine", b"REAL!"),)))
 
-    def back(here: Link, headers: Headers, *, body: bool) -> tuple[Headers, Chain]:
-        del here, body
+    def back(here: Link, headers: Headers, *, body: bool, asked: bytes) -> tuple[Headers, Chain]:
+        del here, body, asked
         return headers, Chain((Swap(b"REAL!", b"mine"),))
 
     monkeypatch.setattr(bodies, "of_request", swapping)

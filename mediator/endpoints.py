@@ -1,0 +1,150 @@
+"""Where tokens are minted, and where they are used: a table that ships, and the policy's `[[token]]`. Pure.
+
+Always: a row is the token endpoint of a service, the fields of its answers that are credentials, and the
+hosts whose requests carry them. A token is bound to the host that minted it and to these; one that the
+policy's `[[token]]` names, to the hosts that the policy allows beside its own under the same parent domain.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from hark.policy.model import HTTPS_PORT, HostRule, Policy
+from hark.policy.paths import Ambiguous, matches, spell
+from mediator.authority import Destination
+
+_OAUTH: Final = ("access_token", "refresh_token", "id_token")
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Every host under a domain, at any depth, and the domain itself, on the HTTPS port."""
+
+    domain: str
+
+    def matches(self, host: str, port: int) -> bool:
+        """Tell whether it covers this canonical host on this port."""
+        return port == HTTPS_PORT and (host == self.domain or host.endswith(f".{self.domain}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One place where tokens are minted. `at` and `used` are domains; `paths` as those of a rule."""
+
+    at: tuple[str, ...]
+    paths: tuple[str, ...]
+    fields: tuple[str, ...] = _OAUTH
+    used: tuple[str, ...] = ()
+    below: bool = False
+    """Whether hosts under `at` are meant too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minting:
+    """What answers of one request mint: these fields, for the host itself and for `used`."""
+
+    fields: tuple[str, ...]
+    used: tuple[Below | HostRule, ...]
+
+
+SHIPPED: Final = (
+    Endpoint(
+        ("oauth2.googleapis.com", "accounts.google.com", "www.googleapis.com", "sts.googleapis.com",
+         "iamcredentials.googleapis.com", "securetoken.googleapis.com"),
+        ("/token", "/o/oauth2/token", "/oauth2/v3/token", "/oauth2/v4/token", "/v1/token",
+         "/v1/projects/*/serviceAccounts/**"),
+        (*_OAUTH, "accessToken", "token"),
+        ("googleapis.com",),
+    ),
+    Endpoint(
+        ("github.com",), ("/login/oauth/access_token",),
+        used=("github.com", "githubusercontent.com", "githubcopilot.com", "ghcr.io"),
+    ),
+    Endpoint(
+        ("api.github.com",), ("/app/installations/*/access_tokens", "/copilot_internal/v2/token"),
+        ("token",), ("github.com", "githubusercontent.com", "githubcopilot.com", "ghcr.io"),
+    ),
+    Endpoint(
+        ("login.microsoftonline.com", "login.microsoft.com", "login.live.com", "login.windows.net"),
+        ("/*/oauth2/v2.0/token", "/*/oauth2/token", "/oauth20_token.srf"),
+        used=("microsoft.com", "azure.com", "azure.net", "windows.net", "office.com", "visualstudio.com",
+              "azurecr.io"),
+    ),
+    Endpoint(
+        ("sts.amazonaws.com", "sts.us-east-1.amazonaws.com"), ("/",),
+        ("AccessKeyId", "SecretAccessKey", "SessionToken"), ("amazonaws.com",),
+    ),
+    Endpoint(
+        ("amazonaws.com",), ("/federation/credentials", "/token"),
+        ("accessKeyId", "accessToken", "refreshToken", "secretAccessKey", "sessionToken"),
+        ("amazonaws.com",), below=True,
+    ),
+    Endpoint(
+        ("console.anthropic.com", "platform.claude.com", "api.anthropic.com", "claude.ai"),
+        ("/v1/oauth/token", "/oauth/token", "/api/oauth/claude_cli/create_api_key"),
+        (*_OAUTH, "raw_key"), ("anthropic.com", "claude.com", "claude.ai"),
+    ),
+    Endpoint(
+        ("auth.openai.com", "auth0.openai.com"), ("/oauth/token", "/api/accounts/deviceauth/token"),
+        used=("openai.com", "chatgpt.com"),
+    ),
+    Endpoint(("gitlab.com",), ("/oauth/token", "/jwt/auth"), (*_OAUTH, "token"), ("gitlab.com",)),
+    Endpoint(("bitbucket.org",), ("/site/oauth2/access_token",), used=("bitbucket.org",)),
+    Endpoint(("huggingface.co",), ("/oauth/token",), used=("huggingface.co", "hf.co")),
+    Endpoint(
+        ("registry.npmjs.org",), ("/-/user/**", "/-/v1/login/**", "/-/v1/done", "/-/npm/v1/tokens",
+                                  "/-/npm/v1/oidc/**"),
+        ("token",), ("npmjs.org", "npmjs.com"),
+    ),
+    Endpoint(
+        ("pypi.org", "test.pypi.org"), ("/_/oidc/mint-token", "/_/oidc/*/mint-token"),
+        ("token",), ("pypi.org",),
+    ),
+    Endpoint(
+        ("auth.docker.io", "hub.docker.com", "login.docker.com"),
+        ("/token", "/v2/users/login", "/v2/auth/token", "/oauth/token"),
+        (*_OAUTH, "token"), ("docker.io", "docker.com"),
+    ),
+    Endpoint(("ghcr.io",), ("/token",), (*_OAUTH, "token"), ("ghcr.io", "githubusercontent.com")),
+    Endpoint(("quay.io",), ("/v2/auth",), (*_OAUTH, "token"), ("quay.io",)),
+    Endpoint(("public.ecr.aws",), ("/token/", "/token"), (*_OAUTH, "token"), ("public.ecr.aws",)),
+)  # fmt: skip
+
+
+def minting_at(policy: Policy, target: Destination, path: bytes) -> Minting | None:
+    """Return what answers to a request for `path` at `target` mint; None where nothing is known of it.
+
+    A path that servers may read in more than one way is taken for every path.
+    """
+    spelled = spell(path.decode("latin-1"))
+    fields: list[str] = []
+    used: list[Below | HostRule] = []
+    for endpoint in SHIPPED:
+        if _at(endpoint, target) and (
+            isinstance(spelled, Ambiguous) or any(matches(pattern, spelled) for pattern in endpoint.paths)
+        ):
+            fields += endpoint.fields
+            used += [Below(domain) for domain in endpoint.used]
+    for own in policy.tokens:
+        if own.host == target.host and (isinstance(spelled, Ambiguous) or matches(own.path, spelled)):
+            fields += own.fields
+            used += _beside(policy, target.host)
+    return Minting(tuple(dict.fromkeys(fields)), tuple(dict.fromkeys(used))) if fields else None
+
+
+def _at(endpoint: Endpoint, target: Destination) -> bool:
+    if target.host in endpoint.at:
+        return True
+    return endpoint.below and any(target.host.endswith(f".{domain}") for domain in endpoint.at)
+
+
+def _beside(policy: Policy, host: str) -> list[HostRule]:
+    """Return the allowed hosts under the parent domain of `host`, which has two labels at least."""
+    _, _, parent = host.partition(".")
+    if "." not in parent:
+        return []
+    return [
+        HostRule(rule.host, port)
+        for rule in policy.rules
+        for port in rule.ports
+        if rule.host == parent or rule.host.endswith(f".{parent}")
+    ]

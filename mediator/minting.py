@@ -1,0 +1,125 @@
+"""Tokens that a server mints during the run: the agent and the record get placeholders of the same shape.
+
+Always: an answer of a token endpoint (`mediator.endpoints`) is read whole before any of it passes; the values
+of the named fields are credentials of the run from then on, bound to the host that minted them and to those
+where they are used. Toward the minting host they may stand in bodies too, so that a refresh works. An answer
+that is too long to be read, or has a value that no placeholder could stand for, does not pass. No IO.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qsl
+from xml.sax.saxutils import unescape
+
+from hark.errors import PolicyError
+from hark.policy.model import HostRule, Surface
+from mediator.authority import Destination
+from mediator.codings import PackedError, Text
+from mediator.credentials import Broker, Held
+from mediator.endpoints import Minting
+from mediator.placeholders import MIN_LENGTH, check_value, placeholder_for
+from mediator.spelling import Place
+
+MAX_ANSWER: Final = 1 << 20  # a token endpoint's answer has some kilobytes
+MAX_MINTED: Final = 500
+"""In one run. Each is looked for in all that passes from then on; what mints more is no login."""
+_HEADERS: Final = (Surface.HEADER, Surface.BASIC)
+_KEY_ID: Final = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16,}")
+
+
+class Mint:
+    """Keeps what is minted. `told` hears the name of each field whose value became a credential."""
+
+    def __init__(self, broker: Broker, told: Callable[[str], None]) -> None:
+        self._broker = broker
+        self._told = told
+
+    def keep(self, found: list[tuple[str, str]], target: Destination, minting: Minting) -> None:
+        """Hold each value that is not held yet. Raises PackedError."""
+        held = {one.value for one in self._broker.held()}
+        key_id: str | None = None
+        for field, value in dict.fromkeys(found):
+            name = f"{field}-{len(held) + 1}@{target.host}"
+            if _KEY_ID.fullmatch(value):
+                key_id = name
+            if value in held or len(value) < MIN_LENGTH:
+                continue
+            if len(held) >= MAX_MINTED:
+                raise PackedError(f"it mints a token beyond the {MAX_MINTED} that one run may hold")
+            signs = key_id if field.lower() == "secretaccesskey" else None
+            self._broker.add(self._held(name, value, target, minting, signs))
+            held.add(value)
+            self._told(field)
+
+    def _held(self, name: str, value: str, target: Destination, minting: Minting, signs: str | None) -> Held:
+        try:
+            check_value(name, value)
+        except PolicyError as error:
+            raise PackedError(f"it mints a token that hark cannot keep from the agent: {error}") from None
+        here = (HostRule(target.host, target.port),)
+        grants = ((here, (*_HEADERS, Surface.BODY)), (minting.used, _HEADERS))
+        return Held(name, value, placeholder_for(value), grants, signs)
+
+
+@dataclass(slots=True)
+class MintedText:
+    """The text of one answer: read whole, its tokens kept, then passed to `text`, which turns them."""
+
+    mint: Mint
+    text: Text
+    target: Destination
+    minting: Minting
+    place: Place
+    _whole: bytes = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece and return nothing yet. Raises PackedError."""
+        self._whole += data
+        if len(self._whole) > MAX_ANSWER:
+            raise PackedError(f"it is longer than {MAX_ANSWER} bytes, and a token may be minted in it")
+        return b""
+
+    def finish(self) -> bytes:
+        """Return all of it, with placeholders. Raises PackedError, and what `text` raises."""
+        found = list(values_in(self._whole, self.place, self.minting.fields))
+        self.mint.keep(found, self.target, self.minting)
+        return self.text.feed(self._whole) + self.text.finish()
+
+
+def values_in(body: bytes, place: Place, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the values of the named fields, at any depth, read as JSON, form or XML, whichever it is."""
+    text = body.decode("utf-8", "replace")
+    stripped = text.lstrip("\ufeff \t\r\n")
+    if stripped.startswith("<"):
+        yield from _in_xml(text, fields)
+        return
+    if place is Place.FORM or not stripped.startswith(("{", "[")):
+        yield from ((name, value) for name, value in parse_qsl(text.strip()) if name in fields)
+        return
+    try:
+        yield from _in_json(json.loads(stripped), fields)
+    except (ValueError, RecursionError):
+        raise PackedError("a token may be minted in it, and it is no JSON that hark could read") from None
+
+
+def _in_json(value: Any, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    match value:
+        case dict():
+            for name, member in value.items():
+                if name in fields and isinstance(member, str):
+                    yield name, member
+                yield from _in_json(member, fields)
+        case list():
+            for member in value:
+                yield from _in_json(member, fields)
+        case _:
+            return
+
+
+def _in_xml(text: str, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    names = "|".join(map(re.escape, fields))
+    for found in re.finditer(rf"<(?:[\w.-]+:)?({names})(?:\s[^>]*)?>([^<]*)</", text):
+        yield found.group(1), unescape(found.group(2).strip(), {"&quot;": '"', "&apos;": "'"})

@@ -1,0 +1,183 @@
+"""Tokens that are minted during a run: the agent gets placeholders that work, and only where they belong."""
+
+import json
+
+import pytest
+
+from hark.bundle.events import LlmResponseEnd, TokenSeen
+from hark.policy.model import HostRule, Policy, TokenEndpoint
+from mediator.authority import Destination
+from mediator.codings import PackedError
+from mediator.credentials import Broker, Injected, Refused
+from mediator.endpoints import minting_at
+from mediator.minting import MAX_ANSWER, Mint, MintedText, values_in
+from mediator.spelling import Place
+from mediator.substitution import RequestText
+from tests.mediator.rig import API, pair
+
+AUTH, USED, STS, ELSEWHERE = (
+    Destination(host, 443) for host in ("auth.openai.com", "api.openai.com", "sts.amazonaws.com", "evil.test")
+)
+TOKEN, REFRESH = "at-0123456789abcdefghijklmnopqrstuvwxyz", "rt-zyxwvutsrqponmlkjihgfedcba9876543210"
+ANSWER = {
+    "access_token": TOKEN,
+    "expires_in": 3600,
+    "nested": [{"refresh_token": REFRESH}],
+    "scope": "all of it",
+}
+
+
+def minted(broker: Broker, body: bytes, target: Destination = AUTH, path: bytes = b"/oauth/token") -> bytes:
+    minting = minting_at(Policy(), target, path)
+    assert minting is not None
+    text = MintedText(Mint(broker, lambda _: None), broker.incoming(), target, minting, Place.JSON)
+    return b"".join(text.feed(body[at : at + 9]) for at in range(0, len(body), 9)) + text.finish()
+
+
+def test_the_agent_gets_placeholders_that_become_the_tokens_again_where_they_are_used() -> None:
+    broker = Broker([])
+    got = json.loads(minted(broker, json.dumps(ANSWER).encode()))
+    stand_in, refresh = got["access_token"], got["nested"][0]["refresh_token"]
+    assert (stand_in[:3], len(stand_in), got["scope"]) == ("at-", len(TOKEN), "all of it")
+    assert TOKEN not in str(got)
+    headers = [(b"authorization", f"Bearer {stand_in}".encode())]
+    for target in (AUTH, USED, Destination("chatgpt.com", 443)):
+        sent = broker.inject(headers, target)
+        assert isinstance(sent, Injected)
+        assert sent.headers[0][1] == f"Bearer {TOKEN}".encode()
+    for target in (
+        ELSEWHERE,
+        Destination("api.openai.com.evil.test", 443),
+        Destination("api.openai.com", 80),
+    ):
+        assert isinstance(broker.inject(headers, target), Refused)
+    way = RequestText(broker, AUTH, ((b"content-type", b"application/json"),))
+    assert json.loads(way.feed(json.dumps({"refresh_token": refresh}).encode()) + way.finish()) == {
+        "refresh_token": REFRESH
+    }
+
+
+def test_a_token_that_is_held_already_is_not_minted_again() -> None:
+    broker = Broker([])
+    first, second = (minted(broker, json.dumps(ANSWER).encode()) for _ in range(2))
+    assert first == second
+    assert len(broker.held()) == 2
+
+
+def test_the_keys_of_a_security_token_service_go_together() -> None:
+    broker = Broker([])
+    body = (
+        "<R><Credentials><AccessKeyId>ASIAIOSFODNN7EXAMPLE</AccessKeyId>"
+        "<SecretAccessKey>wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY</SecretAccessKey>"
+        "<SessionToken>AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmx"
+        "</SessionToken></Credentials></R>"
+    )
+    got = minted(broker, body.encode(), STS, b"/").decode()
+    assert got.count("hark") == 3
+    assert "EXAMPLE" not in got
+    key_id, key, _session = broker.held()
+    assert key.sigv4 == key_id.name
+    assert isinstance(
+        broker.inject([(b"x", key.placeholder.encode())], Destination("sts.amazonaws.com", 443)), Refused
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "found"),
+    [
+        (
+            b'{"a": {"access_token": "x", "b": [{"token": "y"}]}}',
+            Place.JSON,
+            [("access_token", "x"), ("token", "y")],
+        ),
+        (b"access_token=x%2Fy&scope=z&token=t", Place.PLAIN, [("access_token", "x/y"), ("token", "t")]),
+        (b'<a xmlns="u"><n:token k="1">x&amp;y</n:token></a>', Place.XML, [("token", "x&y")]),
+        (b'{"access_token": null, "token": 5}', Place.JSON, []),
+        (b"<html>no</html>", Place.JSON, []),
+        (b"", Place.JSON, []),
+    ],
+)
+def test_fields_are_found_in_json_forms_and_xml(
+    body: bytes, place: Place, found: list[tuple[str, str]]
+) -> None:
+    assert list(values_in(body, place, ("access_token", "token"))) == found
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"access_token": "abc', b" " * (MAX_ANSWER + 1), b'{"access_token": "a\\\\bcdefghijklm"}']
+)
+def test_an_answer_whose_tokens_cannot_be_kept_does_not_pass(body: bytes) -> None:
+    with pytest.raises(PackedError):
+        minted(Broker([]), body)
+
+
+@pytest.mark.parametrize(
+    ("host", "path"),
+    [
+        ("oauth2.googleapis.com", b"/token"),
+        ("github.com", b"/login/oauth/access_token?x=1"),
+        ("login.microsoftonline.com", b"/common/oauth2/v2.0/token"),
+        ("sts.eu-central-1.amazonaws.com", b"/token"),
+        ("console.anthropic.com", b"/v1/oauth/token"),
+        ("auth.docker.io", b"/token?service=registry.docker.io"),
+        ("gitlab.com", b"/oauth/token"),
+        ("registry.npmjs.org", b"/-/user/org.couchdb.user:me"),
+        ("pypi.org", b"/_/oidc/mint-token"),
+        ("auth.openai.com", b"/oauth%2Ftoken"),
+    ],
+)
+def test_an_endpoint_of_the_table_is_known(host: str, path: bytes) -> None:
+    assert minting_at(Policy(), Destination(host, 443), path) is not None
+
+
+def test_other_paths_and_hosts_mint_nothing() -> None:
+    for host, path in (
+        ("auth.openai.com", b"/other"),
+        ("openai.com.evil.test", b"/oauth/token"),
+        (API, b"/token"),
+    ):
+        assert minting_at(Policy(), Destination(host, 443), path) is None
+
+
+def test_a_token_of_the_policys_own_endpoint_reaches_its_neighbours_and_no_one_else() -> None:
+    hosts = tuple(map(HostRule, ("login.example.test", "api.example.test", "evil.test")))
+    policy = Policy(allow_hosts=hosts, tokens=(TokenEndpoint("login.example.test", "/t", ("tok",)),))
+    minting = minting_at(policy, Destination("login.example.test", 443), b"/t")
+    assert minting is not None
+    assert {rule.host for rule in minting.used if isinstance(rule, HostRule)} == {
+        hosts[0].host,
+        hosts[1].host,
+    }
+
+
+def test_a_real_login_leaves_the_token_in_no_event_and_its_use_reaches_the_server() -> None:
+    tokens = (TokenEndpoint(API, "/login", ("access_token", "refresh_token")),)
+    policy = Policy(allow_hosts=(HostRule(API),), tokens=tokens)
+    headers = [("Content-Type", "application/json"), ("Set-Cookie", "sid=0123456789abcdef0")]
+    with pair(policy=policy) as (rig, upstream), rig.https() as client:
+        upstream.routes["/login"] = lambda call: call.reply(200, json.dumps(ANSWER).encode(), headers)
+        client.request("POST", "/login", body=b"code=1")
+        got = json.loads(client.getresponse().read())
+        client.request("GET", "/api", headers={"Authorization": f"Bearer {got['access_token']}"})
+        client.getresponse().read()
+        rig.recorder.wait_for(LlmResponseEnd, 2)
+        summary = rig.mediator.summary()
+    assert TOKEN not in str(got)
+    assert upstream.seen[1].header("authorization") == f"Bearer {TOKEN}"
+    assert TOKEN.encode() not in rig.recorder.bytes()
+    assert REFRESH.encode() not in rig.recorder.bytes()
+    seen = {(event.where, event.name) for event in rig.recorder.of(TokenSeen)}
+    assert seen == {("minted", "access_token"), ("minted", "refresh_token"), ("cookie", "sid")}
+    assert {token.where for token in summary.tokens} == {"minted", "cookie"}
+
+
+def test_the_control_without_the_row_the_agent_and_the_record_get_the_token() -> None:
+    with pair() as (rig, upstream), rig.https() as client:
+        kind = [("Content-Type", "application/json")]
+        upstream.routes["/login"] = lambda call: call.reply(200, json.dumps(ANSWER).encode(), kind)
+        client.request("POST", "/login", body=b"code=1")
+        assert TOKEN.encode() in client.getresponse().read()
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert TOKEN.encode() in rig.recorder.bytes()
+    seen = {(event.where, event.name) for event in rig.recorder.of(TokenSeen)}
+    assert seen == {("json", "access_token"), ("json", "refresh_token")}
