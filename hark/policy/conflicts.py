@@ -6,7 +6,6 @@ whoever wrote it believes in a protection that is not there.
 
 from collections.abc import Sequence
 
-from hark.policy.hosts import pattern_covers
 from hark.policy.model import WILDCARD, Rule
 from hark.policy.reading import Node
 
@@ -36,6 +35,11 @@ def _compare(rule: Rule, node: Node, wide: Rule, wide_node: Node, port: int) -> 
     if rule.upstream != wide.upstream:
         node.fail(f"{rule.host}:{port} has two upstreams (see {there}); one host and port is one place")
     if not _allows_all_of(wide, rule):
+        if rule.host == wide.host and rule.tools != wide.tools and _may_meet(rule, wide):
+            node.fail(
+                f"tools of {rule.host}:{port} stand in two rules that may allow one request (see {there}); "
+                "say them in one"
+            )
         return
     narrowed = [key for key in _CONDITIONS if getattr(rule, key) not in ((), None)]
     if narrowed and not _allows_all_of(rule, wide):
@@ -48,11 +52,17 @@ def _compare(rule: Rule, node: Node, wide: Rule, wide_node: Node, port: int) -> 
 
 
 def _allows_all_of(wide: Rule, rule: Rule) -> bool:
+    """Compare the conditions alone: the hosts are one, or the first covers the second."""
     return (
-        pattern_covers(wide.host, rule.host)
-        and (not wide.methods or (bool(rule.methods) and set(rule.methods) <= set(wide.methods)))
+        (not wide.methods or (bool(rule.methods) and set(rule.methods) <= set(wide.methods)))
         and (not wide.paths or (bool(rule.paths) and set(rule.paths) <= set(wide.paths)))
         and wide.hours in (None, rule.hours)
         and (wide.until is None or (rule.until is not None and rule.until <= wide.until))
         and (wide.tools is None or wide.tools == rule.tools)
     )
+
+
+def _may_meet(rule: Rule, other: Rule) -> bool:
+    """Tell whether one request may be allowed by both, as far as their words show it."""
+    methods = not rule.methods or not other.methods or bool(set(rule.methods) & set(other.methods))
+    return methods and (not rule.paths or not other.paths or bool(set(rule.paths) & set(other.paths)))

@@ -45,6 +45,15 @@ GET = 'methods = ["GET"]'
             table("a.example", GET, 'upstream = "127.0.0.1:1"') + table("a.example", 'methods = ["PUT"]'),
             "two upstreams",
         ),
+        (
+            table("a.example", 'tools = ["x"]') + table("a.example", 'tools = ["y"]'),
+            "two rules that may allow one",
+        ),
+        (
+            table("a.example", 'tools = ["x"]', 'paths = ["/m"]') + table("a.example", GET),
+            "may allow one request",
+        ),
+        (table("*.a.example", GET) + table("b.a.example", GET), "allowed twice"),
         (table("a.example", "ports = [80, 443]") + table("a.example", "ports = [443, 444]"), "a.example:443"),
     ],
 )
@@ -58,6 +67,9 @@ def test_a_contradiction_is_refused(text, words):
         table("a.example", GET, 'paths = ["/x"]')
         + table("a.example", 'methods = ["POST"]', 'paths = ["/y"]'),
         table("a.example", GET) + table("a.example", 'paths = ["/y"]'),
+        table("a.example", 'paths = ["/x"]') + table("a.example", 'paths = ["/y"]'),
+        table("*.a.example", GET) + table("b.a.example", GET, 'body = "hash"'),
+        table("a.example", GET, 'tools = ["x"]') + table("a.example", 'methods = ["PUT"]', 'tools = ["y"]'),
         table("a.example") + table("a.example", "port = 22", 'protocol = "tcp"'),
         table("*.a.example", GET) + table("b.a.example"),
         table("*.a.example") + table("b.a.example", 'body = "hash"'),

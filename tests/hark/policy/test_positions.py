@@ -133,6 +133,7 @@ def test_no_text_makes_it_raise(text):
         ("a = 1\nb = 2", ("b",), Place(2, 1)),
         ("# é\n[x]\n  'b' = 2", ("x", "b"), Place(3, 3)),
         ("a = [\n  1,\n  2]", ("a", 1), Place(3, 3)),
+        ("[a.b]\nk = 1\n[a]\nj = 2", ("a",), Place(1, 2)),
         ("[[t]]\nk = 1\n[[t]]\nk = 2", ("t", 1, "k"), Place(4, 1)),
         ("[[t]]\n[t.u]\nk = 1\n[[t]]\n[t.u]\nk = 2", ("t", 1, "u", "k"), Place(6, 1)),
         ('a = """x\n"""""\nb = 1', ("b",), Place(3, 1)),
