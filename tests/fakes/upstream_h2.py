@@ -64,7 +64,11 @@ class Peer:
         """Read until the other side ends."""
         self.h2.initiate_connection()
         self.flush()
-        with contextlib.suppress(OSError, h2.exceptions.ProtocolError):
+        with contextlib.suppress(OSError):
+            self._read()
+
+    def _read(self) -> None:
+        try:
             while data := self.sock.recv(65536):
                 with self.lock:
                     for event in self.h2.receive_data(data):
@@ -73,6 +77,8 @@ class Peer:
                             self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                         self._react(self, event)
                     self.flush()
+        except h2.exceptions.ProtocolError:
+            self.flush()  # its GOAWAY says what was wrong
 
 
 @contextmanager

@@ -1,0 +1,30 @@
+"""What docs/interop.md lists is what differs, and nothing else does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.interop import http2, websocket
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "interop.md"
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("name", "suite"), [("websocket", websocket), ("http2", http2)])
+def test_the_page_names_every_difference(name, suite):
+    found = [
+        f"- {name}: {case}: without hark {bare}; with it {through}"
+        for case, bare, through in suite.answers()
+        if bare != through
+    ]
+    listed = PAGE.read_text().partition("<!-- differences -->")[2].partition("<!-- /differences -->")[0]
+    assert found == [line for line in listed.splitlines() if line.startswith(f"- {name}: ")]
+
+
+@pytest.mark.parametrize(("name", "suite"), [("websocket", websocket), ("http2", http2)])
+def test_the_page_counts_the_cases(name, suite):
+    cases = websocket.cases() if suite is websocket else http2.CASES
+    assert re.search(rf"^\| {name} \| {len(cases)} \|", PAGE.read_text(), re.MULTILINE)
