@@ -48,6 +48,7 @@ EXIT_NOT_FOUND: Final = 127
 """What a shell ends with when its last command was not found."""
 PREFETCH_AFTER_S: Final = 0.25
 """When the agent is still running by then, what its first connection needs is loaded ahead of it."""
+MAX_TABLES_SHOWN: Final = 3  # some lines each; the agent's own answers have them too
 MAX_DENIALS_SHOWN: Final = 20  # targets printed at the end of a run; the record has them all
 
 type Say = Callable[[str], None]
@@ -381,6 +382,11 @@ def summary_lines(summary: Summary, *, has_policy: bool) -> Iterator[str]:
             "add to allow_hosts in the policy" if has_policy else "put into a file and name it with -policy"
         )
         yield f"to allow them, {where}: allow_hosts = [{', '.join(json.dumps(rule) for rule in rules)}]"
+    tables = dict.fromkeys(denied.table for denied in summary.denied if denied.table)
+    for table in list(tables)[:MAX_TABLES_SHOWN]:
+        yield from ("to allow what a rule denied, add to the policy:", *table.split("\n"))
+    if len(tables) > MAX_TABLES_SHOWN:
+        yield f"{len(tables) - MAX_TABLES_SHOWN} more such tables; `hark policy explain` gives one for a URL"
     yield from summary.warnings
     seen = sorted({f"{token.name} ({token.host})" for token in summary.tokens if token.where != "minted"})
     if seen:

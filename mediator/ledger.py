@@ -54,6 +54,8 @@ class Denied:
     count: int
     rule: str
     reason: str = ""
+    table: str = ""
+    """The `[[allow]]` table that would allow it, where an entry of `allow_hosts` would not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,9 @@ class Ledger:
             if entry is not None:
                 self._tally.denied[key] = replace(entry, count=entry.count + 1)
             elif len(self._tally.denied) < MAX_SUMMARY:
-                self._tally.denied[key] = Denied(host, port, protocol, 1, verdict.hint, verdict.reason)
+                self._tally.denied[key] = Denied(
+                    host, port, protocol, 1, verdict.hint, verdict.reason, verdict.table
+                )
             else:
                 self._tally.uncounted += 1
 

@@ -5,7 +5,16 @@ import signal
 import pytest
 
 from hark.errors import ConfinementError, PolicyError, RecordError
-from hark.run import MAX_DENIALS_SHOWN, _reason, _refusal, _signal_name, left_behind, not_found, summary_lines
+from hark.run import (
+    MAX_DENIALS_SHOWN,
+    MAX_TABLES_SHOWN,
+    _reason,
+    _refusal,
+    _signal_name,
+    left_behind,
+    not_found,
+    summary_lines,
+)
 from launcher.supervise import Ended, NotFoundError
 from mediator.ledger import Denied, Summary
 
@@ -31,6 +40,20 @@ def test_denials_end_in_the_policy_line_that_would_allow_them():
 def test_without_a_policy_the_user_is_told_to_write_one():
     *_, last = summary_lines(Summary(denied=(denied("a.example"),)), has_policy=False)
     assert "put into a file and name it with -policy" in last
+
+
+def test_a_request_that_a_rule_denied_ends_in_the_table_that_would_allow_it():
+    tables = [f'[[allow]]\nhost = "h{number}.example"' for number in range(MAX_TABLES_SHOWN + 2)]
+    many = [Denied("a.example", 443, "https", 1, "", "no", table) for table in (*tables, tables[0])]
+    lines = list(summary_lines(Summary(denied=tuple(many)), has_policy=True))
+    shown = [line for line in lines if not line.startswith("denied")]
+    assert shown[:3] == [
+        "to allow what a rule denied, add to the policy:",
+        "[[allow]]",
+        'host = "h0.example"',
+    ]
+    assert shown[-1].startswith("2 more such tables")
+    assert len(shown) == 3 * MAX_TABLES_SHOWN + 1
 
 
 def test_a_flood_of_denials_is_cut_and_counted():
