@@ -29,14 +29,17 @@ CALLS: Final = {
     "use POSIX asynchronous IO of the kernel": "lambda: call(206, 0, n(1), ctypes.byref(ctypes.c_long(0)))",
 }
 LINE: Final = """
-import fcntl, pty, termios, time
+import fcntl, pty, termios
 child, master = pty.fork()
 if child == 0:
-    time.sleep(0.1)
     try: fcntl.ioctl(0, termios.TIOCSTI, b'x'); print('SUCCEEDED', flush=True)
     except OSError as error: print('REFUSED', error, flush=True)
     os._exit(0)
-print(os.read(master, 99).decode().strip('x'))
+said = b''
+try:
+    while chunk := os.read(master, 99): said += chunk
+except OSError: pass  # the end of a terminal
+print(said.decode().replace('x', ''))
 """
 
 
