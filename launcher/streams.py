@@ -4,8 +4,9 @@ A descriptor can be opened anew through /proc/self/fd with other rights than it 
 a nested run there is none over files. So a file that is read from is handed to a nested agent as a sealed
 copy. A file that is written to stays: the agent may read what else stands in it.
 
-A terminal that only output goes to is opened for writing alone. Otherwise a run in the background could read
-what is typed: its processes are in no session of that terminal, so the kernel does not stop them.
+A terminal that only output goes to is opened for writing alone, and a run that starts in the background has
+an empty input instead of the terminal. Otherwise it could read what is typed: its processes are in no session
+of that terminal, so the kernel does not stop them. A run that is sent there later keeps its input.
 """
 
 import fcntl
@@ -33,6 +34,20 @@ def write_only_terminals() -> None:
         except OSError:
             continue
         os.dup2(opened, descriptor)
+        os.close(opened)
+
+
+def empty_input_in_background() -> None:
+    """In the caller's process: /dev/null for a terminal whose foreground is somebody else's."""
+    if not os.isatty(0):
+        return
+    try:
+        foreground = os.tcgetpgrp(0)
+    except OSError:
+        return  # it is not the terminal of our session, whose jobs share it
+    if foreground != os.getpgrp():
+        opened = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(opened, 0)
         os.close(opened)
 
 

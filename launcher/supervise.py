@@ -25,7 +25,7 @@ from launcher.doorway import Doorway
 from launcher.identity import Identity, agent_identity
 from launcher.plan import Plan, Sockets
 from launcher.signals import FOR_GROUP, TERMINATING, Inbox, stop_as
-from launcher.streams import write_only_terminals
+from launcher.streams import empty_input_in_background, write_only_terminals
 from launcher.terminal import Relay
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def launch(plan: Plan) -> "Boundary":
     settle_streams()
     if not plan.terminal:
         write_only_terminals()
+        empty_input_in_background()
     identity = agent_identity(os.getuid(), os.getgid(), os.environ)
     handed_down = inherited()
     supervisor = os.getpid()

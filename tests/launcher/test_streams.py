@@ -93,3 +93,38 @@ def _readable() -> None:
     from launcher import supervise
 
     without(supervise, "write_only_terminals")()
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_who_starts_in_the_background_has_no_input_from_the_terminal(background: bool) -> None:
+    def work() -> str:
+        child, master = pty.fork()
+        if child == 0:
+            # The session's leader stands for the shell; what it forks is a job of it.
+            job = os.fork()
+            if job == 0:
+                if background:
+                    os.setpgid(0, 0)
+                streams.empty_input_in_background()
+                os.write(1, f"<{os.isatty(0)}>".encode())
+                os._exit(0)
+            os.waitpid(job, 0)
+            os._exit(0)
+        said = b""
+        while b">" not in said:
+            said += os.read(master, 99)
+        os.waitpid(child, 0)
+        return said.decode()
+
+    assert apart(work) == f"<{not background}>"
+
+
+def test_an_input_that_is_no_terminal_is_kept() -> None:
+    def work() -> bytes:
+        read, write = os.pipe()
+        os.write(write, b"x")
+        os.dup2(read, 0)
+        streams.empty_input_in_background()
+        return os.read(0, 1)
+
+    assert apart(work) == b"x"
