@@ -20,7 +20,7 @@ from hark.policy.model import Policy
 from hark.policy.parse import MAX_POLICY, parse_policy
 
 INTERVAL_S: Final = 0.5
-_LIVE: Final = ("allow_hosts", "allow", "source", "raw", "rules", "allow_all")
+_LIVE: Final = ("allow_hosts", "allow", "source", "raw", "rules", "by_host", "allow_all")
 """Fields of a policy that a change may touch while the run goes on, or that no file says."""
 
 type Stamp = tuple[int, ...]

@@ -12,7 +12,7 @@ from typing import Final
 
 from hark.policy import wanted
 from hark.policy.host import is_address
-from hark.policy.model import WILDCARD, Address, HostRule, Hours, Policy, Rule, Speaks, covers
+from hark.policy.model import WILDCARD, Address, HostRule, Hours, Policy, Rule, Speaks
 from hark.policy.paths import Ambiguous, Spelled, matches, spell
 from hark.policy.wanted import shown
 
@@ -67,7 +67,7 @@ def holding(policy: Policy, host: str, port: int, now: datetime) -> tuple[Rule, 
 
 def decide_name(policy: Policy, host: str, now: datetime) -> Verdict:
     """Judge a DNS question, in which no port is known yet: the name is allowed if any port of it is."""
-    meant = _exact_first(rule for rule in policy.rules if covers(rule.host, host))
+    meant = policy.about(host)
     for rule in meant:
         if not _out_of_time(rule, now):
             return Allow(rule.name, rule)
@@ -105,11 +105,7 @@ def appointed(policy: Policy, host: str, port: int) -> Address | None:
 
 
 def _covering(policy: Policy, host: str, port: int) -> list[Rule]:
-    return _exact_first(rule for rule in policy.rules if port in rule.ports and covers(rule.host, host))
-
-
-def _exact_first(rules: Iterable[Rule]) -> list[Rule]:
-    return sorted(rules, key=lambda rule: rule.host.startswith(WILDCARD))
+    return [rule for rule in policy.about(host) if port in rule.ports]
 
 
 def _against(rule: Rule, method: str, path: Spelled | Ambiguous, now: datetime) -> list[str]:
@@ -152,7 +148,7 @@ def _within(hours: Hours, now: datetime) -> bool:
 
 def _not_named(policy: Policy, host: str, port: int) -> Deny:
     entry = str(HostRule(host, port))
-    others = {known for rule in policy.rules if covers(rule.host, host) for known in rule.ports}
+    others = {known for rule in policy.about(host) for known in rule.ports}
     if others:
         return Deny(f"{host} is allowed on port {_listed(map(str, sorted(others)))}, not on {port}", entry)
     return Deny(_unknown(policy, host), entry)
@@ -161,10 +157,12 @@ def _not_named(policy: Policy, host: str, port: int) -> Deny:
 def _unknown(policy: Policy, host: str) -> str:
     """Say that no rule names a host, and which wildcard it would be mistaken for."""
     what = "address" if is_address(host) else "host"
-    for rule in policy.rules:
-        below = rule.host.removeprefix(WILDCARD)
-        if rule.host.startswith(WILDCARD) and (host == below or host.endswith(f".{below}")):
-            return f"{what} {host} is not allowed: {rule.host} stands for exactly one label before {below}"
+    below = host
+    while below:
+        if f"{WILDCARD}{below}" in policy.by_host:
+            pattern = f"{WILDCARD}{below}"
+            return f"{what} {host} is not allowed: {pattern} stands for exactly one label before {below}"
+        below = below.partition(".")[2]
     return f"{what} {host} is not in allow_hosts"
 
 

@@ -259,9 +259,21 @@ class Policy:
     """`--unsafe-allow-all`: every host and port; loud, recorded, never from a file."""
     rules: tuple[Rule, ...] = field(init=False)
     """`allow_hosts` and `allow` in one shape and order."""
+    by_host: Mapping[str, tuple[Rule, ...]] = field(init=False, compare=False, repr=False)
+    """The same by host or wildcard, as written: a policy of ten thousand hosts is asked at every request."""
 
     def __post_init__(self) -> None:
         plain = (
             Rule(host=rule.host, ports=(rule.port,), name=f"allow_hosts: {rule}") for rule in self.allow_hosts
         )
         object.__setattr__(self, "rules", (*plain, *self.allow))
+        by_host: dict[str, tuple[Rule, ...]] = {}
+        for rule in self.rules:
+            by_host[rule.host] = (*by_host.get(rule.host, ()), rule)
+        object.__setattr__(self, "by_host", by_host)
+
+    def about(self, host: str) -> tuple[Rule, ...]:
+        """Return the rules that cover a canonical host: those that name it, then those of its wildcard."""
+        label, dot, below = host.partition(".")
+        wild = self.by_host.get(f"{WILDCARD}{below}", ()) if label and dot else ()
+        return (*self.by_host.get(host, ()), *wild)
