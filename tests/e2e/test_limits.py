@@ -68,7 +68,7 @@ def test_an_agent_whose_time_is_up_and_that_will_not_go_is_killed(rootless: Desk
 
 def test_the_record_does_not_grow_beyond_its_largest_size_and_is_sealed(at: Desk) -> None:
     at.write("upload", os.urandom(8 << 20))
-    script = "curl -sS -T upload https://api.example/upload; touch finished"
+    script = "curl -sS -T upload https://api.example/upload; sleep 3; touch finished"
     with serving("api.example") as server:
         options = at.toward(server, "api.example", policy='[record]\nmax_bytes = "2MiB"\n')
         ended = ok(at.run(*options, "--", "sh", "-c", script), 124)
@@ -87,7 +87,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_123_and_what_there_is_verifies(a
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=1m,{owner}", "tmpfs", state], check=True)
     try:
         at.write("upload", os.urandom(4 << 20))
-        script = "curl -sS -T upload https://api.example/upload; touch finished"
+        script = "curl -sS -T upload https://api.example/upload; sleep 3; touch finished"
         with serving("api.example") as server:
             options = at.toward(server, "api.example")
             ended = ok(at.hark("run", *options, "--", "sh", "-c", script), 123)

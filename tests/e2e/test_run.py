@@ -248,7 +248,7 @@ def test_a_record_that_cannot_be_written_ends_the_run_with_123(rootless: Desk):
         resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
 
     rootless.write("upload", os.urandom(4 * MAX_FILE))
-    script = "curl -sS -T upload https://api.example/upload; touch finished"
+    script = "curl -sS -T upload https://api.example/upload; sleep 3; touch finished"
     with serving("api.example") as server:
         options = rootless.toward(server, "api.example")
         ended = rootless.hark("run", *options, "--", "sh", "-c", script, preexec_fn=small_files_only)
