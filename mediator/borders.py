@@ -4,8 +4,11 @@ Always: what the record holds of one stream (a body, one direction of a tunnel, 
 searched across every border, before the event behind the border is recorded. Inside an event the recorder's
 guard searches (`Broker.guard`); so the file as a whole need not be searched again when it is sealed.
 
-Memory is the longest form of a credential for each stream that is under way.
+Memory is the longest form of a credential for each stream that is under way, and `KEPT` at least: half of a
+credential may be on record already when it is minted.
 """
+
+from typing import Final
 
 from hark.bundle.events import (
     Event,
@@ -17,6 +20,8 @@ from hark.bundle.events import (
     WebSocketMessage,
 )
 from mediator.credentials import Broker
+
+KEPT: Final = 4096  # bytes: a token has some hundred, and some thousand in its widest spelling
 
 type Way = tuple[bool, str]
 """Whether from the agent, and the kind of piece: a control frame may stand inside a message."""
@@ -30,14 +35,8 @@ class Borders:
         self._open: dict[int, dict[Way, bytes]] = {}
         """By exchange and way: what came last."""
 
-    @property
-    def _overlap(self) -> int:
-        return max(0, self._broker.longest - 1)
-
     def check(self, event: Event) -> None:
         """Look across the border before `event`. Raises RecordError where a real value lies across it."""
-        if not self._overlap:
-            return
         match event:
             case LlmRequest():
                 self._piece(event.exchange, (True, "body"), event.body, more=True)
@@ -57,9 +56,10 @@ class Borders:
     def _piece(self, exchange: int, way: Way, data: bytes, *, more: bool) -> None:
         ways = self._open.setdefault(exchange, {})
         before = ways.pop(way, b"")
-        if before and data:
-            self._broker.guard(before + data[: self._overlap])
+        overlap = max(KEPT, self._broker.longest)
+        if before and data and self._broker.holds_any:
+            self._broker.guard(before + data[:overlap])
         if more and (data or before):
-            ways[way] = (before + data[-self._overlap :])[-self._overlap :]
+            ways[way] = (before + data[-overlap:])[-overlap:]
         elif not ways:
             del self._open[exchange]

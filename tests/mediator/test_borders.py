@@ -16,7 +16,7 @@ from hark.bundle.events import (
 )
 from hark.errors import RecordError
 from mediator.borders import Borders
-from mediator.credentials import Broker
+from mediator.credentials import Broker, Held
 from mediator.ledger import Ledger
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import API, secret
@@ -80,7 +80,7 @@ def test_what_belongs_to_different_streams_is_not_put_together() -> None:
     check(DnsQuery(name="a.test"))
 
 
-def test_nothing_is_remembered_of_what_has_ended_nor_without_credentials() -> None:
+def test_nothing_is_remembered_of_what_has_ended() -> None:
     kept = borders()
     for number in range(1000):
         for event in (
@@ -93,9 +93,15 @@ def test_nothing_is_remembered_of_what_has_ended_nor_without_credentials() -> No
         ):
             kept.check(event)
     assert kept._open == {}
-    bare = Borders(Broker(()))
-    bare.check(LlmResponseChunk(exchange=1, data=b"x"))
-    assert bare._open == {}
+
+
+def test_a_credential_that_is_minted_in_the_middle_of_a_stream_is_found_across_it() -> None:
+    broker = Broker(())
+    check = Borders(broker).check
+    check(LlmResponseChunk(exchange=1, data=VALUE[:20].encode()))
+    broker.add(Held("minted", VALUE, "sk-harkAbCdEfGhIjKlMnOpQrStUv", ()))
+    with pytest.raises(RecordError, match=r"secrets\.minted"):
+        check(LlmResponseChunk(exchange=1, data=VALUE[20:].encode()))
 
 
 @given(st.lists(st.binary(max_size=60), max_size=12), st.integers(0, 11), st.randoms())
