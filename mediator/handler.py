@@ -31,10 +31,12 @@ from mediator.http import H2, AgentHttp, Drained
 from mediator.link import Link
 from mediator.settled import SettledHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
-from mediator.transport import no_linger, reset
+from mediator.transport import Streams, no_linger, reset
 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
 BACKLOG_POLL_S: Final = 0.005
+NOTHING_IN_COMMON: Final = ("no application protocol", "TLS failed (unknown reason)")
+"""What is said of alert 120 (RFC 7301, 3.2); not every build of Python has a name for it."""
 MAX_UNSENT: Final = 1 << 20  # to an agent in HTTP/2 that goes on asking: answers to its pings above all
 
 
@@ -170,7 +172,7 @@ class AgentConnection(ConnectionHandler):
             raise RuntimeError("a connection without an address")
         target = Destination(*server.address[:2])
         try:
-            reader, writer = await self._dialler.dial(target, tls=bool(server.tls), h2=self.client.alpn == H2)
+            reader, writer = await self._dialled(target, tls=bool(server.tls))
         except (UpstreamError, asyncio.CancelledError) as error:
             self.transports.pop(server, None)
             server.error = str(error) or "the agent went away"
@@ -185,6 +187,16 @@ class AgentConnection(ConnectionHandler):
         except Exception:
             reset(writer.transport)
             raise
+
+    async def _dialled(self, target: Destination, *, tls: bool) -> Streams:
+        """Connect. HTTP/2 is offered where the agent speaks it, and to a server that takes nothing else."""
+        h2 = self.client.alpn == H2
+        try:
+            return await self._dialler.dial(target, tls=tls, h2=h2)
+        except UpstreamError as error:
+            if h2 or not tls or not any(words in str(error) for words in NOTHING_IN_COMMON):
+                raise
+        return await self._dialler.dial(target, tls=True, h2=True)
 
     def _opened(self, server: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.state = ConnectionState.OPEN
@@ -215,6 +227,7 @@ class AgentConnection(ConnectionHandler):
                 if self._unsent(connection) > BACKED_UP and connection not in self._watched:
                     self._watched[connection] = asyncio.create_task(self._watch(connection))
 
+    @fail_closed
     async def _watch(self, connection: Connection) -> None:
         """Tell the layers once a connection takes more again."""
         try:

@@ -18,8 +18,10 @@ from mitmproxy.proxy.layers.http._events import (
     RequestData,
     RequestHeaders,
     RequestProtocolError,
+    RequestTrailers,
     ResponseEndOfMessage,
     ResponseProtocolError,
+    ResponseTrailers,
 )
 from mitmproxy.proxy.layers.http._http2 import Http2Client, Http2Server, parse_h2_response_headers
 
@@ -50,6 +52,8 @@ class AgentHttp2(Http2Server):
                 self.h2_conn.send_headers(event.stream_id, [status, *fields])
                 yield commands.SendData(self.conn, self.h2_conn.data_to_send())
             return
+        if isinstance(event, ResponseTrailers):
+            event.trailers = _lower(event.trailers)
         yield from super()._handle_event(event)
         if isinstance(event, ResponseEndOfMessage):
             self._resets = max(0, self._resets - 1)
@@ -98,6 +102,8 @@ class UpstreamHttp2(Http2Client):
     def _handle_event2(self, event: events.Event) -> CommandGenerator[None]:
         if isinstance(event, RequestHeaders):
             self._under_way.add(event.stream_id)
+        if isinstance(event, RequestTrailers):
+            event.trailers = _lower(event.trailers)
         yield from super()._handle_event2(event)
         if isinstance(event, RequestProtocolError):
             self._under_way.discard(event.stream_id)
@@ -152,3 +158,8 @@ class UpstreamHttp2(Http2Client):
             return False
         yield from self.close_connection("the server went away")
         return True
+
+
+def _lower(fields: http.Headers) -> http.Headers:
+    """Return trailers as HTTP/2 writes them; in HTTP/1 they may have capitals."""
+    return http.Headers([(name.lower(), value) for name, value in fields.fields])

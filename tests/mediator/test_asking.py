@@ -298,3 +298,38 @@ def test_a_body_shorter_than_announced_is_refused_and_not_left_to_the_server_to_
 def test_the_control_a_body_as_long_as_announced_is_sent() -> None:
     status, (error,), seen = _short(3, b"abc", trailers=True)
     assert (status, error, seen) == (b"200", "", ["abc"])
+
+
+def test_a_client_that_sends_its_request_byte_by_byte_is_served() -> None:
+    with plain() as (rig, upstream):
+        sock = rig.dial(rig.address(API), 80)
+        request = f"POST /slow HTTP/1.1\r\nHost: {API}\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"
+        for byte in request.encode():
+            sock.sendall(bytes([byte]))
+            time.sleep(0.001)
+        got = raw(sock, b"")
+        sock.close()
+    assert got.endswith(b"POST /slow 3")
+    assert [seen.body for seen in upstream.seen] == [b"abc"]
+
+
+def test_a_client_that_takes_its_answer_slowly_gets_all_of_it_and_slows_the_server_down() -> None:
+    sent = [0]
+    with plain() as (rig, upstream):
+
+        @upstream.on("/down")
+        def down(call: Call) -> None:
+            call.begin_chunked("application/octet-stream")
+            for _ in range(512):
+                call.chunk(b"x" * 65536)
+                sent[0] += 65536
+            call.chunk(b"")
+
+        sock = rig.dial(rig.address(API), 80)
+        sock.sendall(f"GET /down HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
+        first = sock.recv(1)
+        time.sleep(0.5)
+        assert sent[0] < 24 << 20
+        got = first + raw(sock, b"")
+        sock.close()
+    assert got.count(b"x") == 512 * 65536

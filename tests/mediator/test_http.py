@@ -297,3 +297,26 @@ def test_an_interim_answer_passes_to_an_agent_that_speaks_http2() -> None:
     assert (answer.status, answer.body) == (200, b"real")
     assert hints == [(b":status", b"103"), (b"link", b"</x>")]
     assert interim.status == 103
+
+
+def test_trailers_of_http1_reach_http2_in_small_letters() -> None:
+    trailers: list[tuple[bytes, bytes]] = []
+    with pair() as (rig, client, upstream):
+
+        @upstream.on("/t")  # type: ignore[attr-defined]
+        def trailing(call: Call) -> None:
+            call.begin_chunked("text/plain")
+            call.chunk(b"body")
+            call.wfile.write(b"0\r\nX-Sum: 42\r\n\r\n")
+
+        take = client.take
+
+        def taking(event: h2.events.Event) -> None:
+            if isinstance(event, h2.events.TrailersReceived):
+                trailers.extend(event.headers)
+            take(event)
+
+        client.take = taking  # type: ignore[method-assign]
+        assert client.wait(client.ask("/t"))[0].body == b"body"
+        assert rig.fatal == []
+    assert trailers == [(b"x-sum", b"42")]

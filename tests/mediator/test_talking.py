@@ -15,6 +15,10 @@ from websockets.sync.server import ServerConnection, serve
 
 from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd, SecretInjected, WebSocketMessage
 from hark.policy.model import Surface
+from mediator import bodies, websocket
+from mediator import talking as talking_module
+from mediator.handler import AgentConnection
+from mediator.transcript import Transcript
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import certified
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, Rig, pair, raw, running, secret
@@ -321,3 +325,80 @@ def test_a_slow_reader_slows_the_server_down() -> None:
         assert stuck < 256
         tls.close()
         sock.close()
+
+
+class BoomError(Exception):
+    """A bug."""
+
+
+def boom(*_: object, **__: object) -> None:
+    raise BoomError("with a secret in it: " + VALUE)
+
+
+def boom_generator(*_: object, **__: object) -> Iterator[object]:
+    raise BoomError("with a secret in it: " + VALUE)
+    yield
+
+
+async def boom_later(*_: object, **__: object) -> None:
+    raise BoomError("with a secret in it: " + VALUE)
+
+
+PLACES: dict[str, tuple[object, str, Callable[..., object]]] = {
+    "agreement": (talking_module.Talking, "_agreed", boom),
+    "beginning": (talking_module.Talking, "_begin_talk", boom_generator),
+    "message": (talking_module.Talking, "_on_talk", boom_generator),
+    "reading": (websocket.Direction, "feed", boom_generator),
+    "framing": (websocket.Direction, "_frame", boom),
+    "control": (websocket.Direction, "_control", boom),
+    "a stage": (bodies, "of_agents_message", boom),
+    "record": (Transcript, "message", boom),
+    "end": (talking_module.Talking, "_on_hush", boom_generator),
+    "goodbye": (talking_module, "goodbye", boom),
+    "drain": (AgentConnection, "_drained", boom_later),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_bug_ends_a_websocket_and_marks_the_run(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, broken = PLACES[place]
+    with talking() as rig:
+        monkeypatch.setattr(owner, name, broken)
+        with rig.tls(API) as sock, contextlib.suppress(OSError):
+            sock.settimeout(5)
+            sock.sendall(HANDSHAKE.encode() + b"\x81\x85\0\0\0\0hello" + b"\x89\x80\0\0\0\0")
+            if place in ("end", "goodbye"):
+                while b"hello" not in sock.recv(4096):
+                    pass
+                sock.sendall(b"\x81\x05hello" if place == "goodbye" else b"\x88\x80\0\0\0\0")
+            while sock.recv(4096):
+                pass
+        rig.mediator.stop()
+    assert len(rig.fatal) == 1
+    assert "BoomError" in rig.fatal[0]
+    assert VALUE not in rig.fatal[0]
+
+
+def test_sixty_four_mebibytes_in_one_message_pass_in_flat_memory() -> None:
+    """What is held of a message at any time is a piece of it, on its way out as well."""
+    import tracemalloc
+
+    from mediator.bodies import Chain, RequestBody
+    from mediator.held import Room
+
+    def way() -> RequestBody:
+        return RequestBody(checked=Chain(), sent=Chain())
+
+    to = websocket.Direction(from_agent=True, way=way, room=Room())
+    step = 1 << 16
+    passed = 0
+    tracemalloc.start()
+    try:
+        list(to.feed(b"\x82\xff" + (64 << 20).to_bytes(8) + b"\1\2\3\4"))
+        for _ in range(0, 64 << 20, step):
+            passed += sum(len(piece.data) for piece in to.feed(bytes(step)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert passed == 64 << 20
+    assert peak < 16 << 20
