@@ -33,6 +33,9 @@ _UNFRAMED: Final = Refusal(
 
 
 SHORT: Final = "its body is shorter than its head says"  # RFC 9113, 8.1.1: malformed
+_UNSIGNED: Final = Refusal(
+    413, Deny("it is signed over a body that is too long to be held and signed again", "")
+)
 
 
 class Asking(Ending):
@@ -41,6 +44,8 @@ class Asking(Ending):
     _owed: int | None = None
     """How much of the announced body is still to come; None where nothing was announced. HTTP/2 may end a
     request anywhere, and what is sent on may be HTTP/1, where the server would wait for the rest."""
+    _sent: bytes | None = None
+    """A body that was held, as it is sent: it may have to be signed."""
     _size: int | None = None
     """What a body that is held has by its announcement; None where it has no length."""
 
@@ -69,6 +74,8 @@ class Asking(Ending):
             self._agent = Agent.WHOLE
         elif self._watch.strict:
             yield from self._refuse(self._watch.too_large(), body_follows=True)
+        elif judged.signing is not None and judged.signing.claim.needs_body:
+            yield from self._refuse(_UNSIGNED, body_follows=True)
         elif self._request_body.sent.resizes and event.request.http_version == "HTTP/1.0":
             yield from self._refuse(_UNFRAMED, body_follows=True)
         else:
@@ -174,6 +181,7 @@ class Asking(Ending):
             return
         self._tell_injected()
         size = None if self._size is None else len(passed)
+        self._sent = passed
         yield from self._connect(end_stream=not passed and not self._request_trailers, size=size)
         if self._upstream is None:
             return
@@ -231,7 +239,7 @@ class Asking(Ending):
         if request is None or forward is None or upstream is None:
             raise RuntimeError("a connection without a request")
         framing = Framing(size=size, resized=self._request_body.sent.resizes, h2=upstream.alpn == b"h2")
-        return outgoing.head(request, forward, self.link, framing)
+        return outgoing.head(request, forward, self.link, framing, self._sent)
 
 
 def _length(request: http.Request) -> int | None:

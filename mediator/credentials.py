@@ -77,6 +77,14 @@ class InjectedTarget:
     injections: tuple[Injection, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A key that signs a request, and what is recorded of that."""
+
+    key: bytes = field(repr=False)
+    injection: Injection
+
+
 class Bound(Protocol):
     """Hosts that a credential may go to."""
 
@@ -179,16 +187,41 @@ class Broker:
             return self.refusal(found)
         return Injected(tuple(done), self.injections(used))
 
-    def inject_target(self, path: bytes, target: Destination) -> InjectedTarget | Refused:
-        """Replace each placeholder in a request's path and query."""
+    def inject_target(
+        self, path: bytes, target: Destination, *, presigned: bool = False
+    ) -> InjectedTarget | Refused:
+        """Replace each placeholder in a request's path and query; a presigned query is like a header."""
+        in_query = Surface.HEADER if presigned else Surface.QUERY
         place, mark, query = path.partition(b"?")
         used: dict[str, Pair] = {}
         try:
             place = self._swapped(place, target, Surface.PATH, used, Place.URL)
-            query = self._swapped(query, target, Surface.QUERY, used, Place.URL)
+            query = self._swapped(query, target, in_query, used, Place.URL)
         except FoundError as found:
             return self.refusal(found)
         return InjectedTarget(place + mark + query, self.injections(used))
+
+    def signer(self, key_id: bytes, target: Destination) -> Signer | Refused | None:
+        """Return the key that signs for an access key id; None where the id is none of ours."""
+        named = key_id.decode("latin-1")
+        held = next((one for one in self._held if named in (one.placeholder, one.value)), None)
+        if held is None:
+            return None
+        key = next((one for one in self._held if one.sigv4 == held.name), None)
+        if key is None:
+            return Refused(
+                f"secrets.{held.name} is the access key id of a signed request, and no secret signs with it; "
+                f'write `sigv4 = "{held.name}"` under the secret with its key'
+            )
+        for one in (held, key):
+            if one.surfaces_for(target) is None:
+                return Refused(f"secrets.{one.name} is not bound to {target}")
+        pair = Pair(key.name, key.placeholder.encode(), key.value.encode())
+        return Signer(key.value.encode(), self._injection(pair))
+
+    def placeholder_in(self, data: bytes) -> str | None:
+        """Return the name of a secret whose placeholder stands in `data` in any spelling."""
+        return self._any_placeholder.name_in(data)
 
     def in_method(self, method: bytes) -> Refused | None:
         """Refuse a placeholder in a method."""

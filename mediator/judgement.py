@@ -22,6 +22,7 @@ from mediator.endpoints import minting_at
 from mediator.fields import connection_wrong, one_line, trailer_allowed
 from mediator.link import Link
 from mediator.overriding import meanings
+from mediator.signing import Signing, claimed, other_scheme
 from mediator.text import clipped
 from mediator.transcript import Headers
 
@@ -77,6 +78,8 @@ class Forward:
     """The tools that may be called (MCP); None: any."""
     websocket: bool = False
     """Whether the server may agree to a WebSocket."""
+    signing: Signing | None = None
+    """The key by which it is signed again, over what is sent."""
 
 
 def judge(asked: Asked, link: Link) -> Forward | Refusal:
@@ -93,7 +96,11 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     in_method = link.broker.in_method(asked.method)
     if in_method is not None:
         return Refusal(403, Deny(in_method.reason, ""))
-    path = link.broker.inject_target(asked.path, link.target)
+    signed = _signed(asked, link)
+    if isinstance(signed, Refusal):
+        return signed
+    presigned = signed is not None and signed.signing.claim.presigned
+    path = link.broker.inject_target(asked.path, link.target, presigned=presigned)
     if isinstance(path, Refused):
         return Refusal(403, Deny(path.reason, ""))
     injected = link.broker.inject(_forwarded(asked, link), link.target)
@@ -101,9 +108,13 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
         return Refusal(403, Deny(injected.reason, ""))
     wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
     websocket = _wants_websocket(asked)
-    injections = tuple(dict.fromkeys((*path.injections, *injected.injections)))
+    keys = () if signed is None else (signed.injection,)
+    injections = tuple(dict.fromkeys((*path.injections, *injected.injections, *keys)))
+    signing = None if signed is None else signed.signing
     if verdict.by is None:
-        return Forward(path.path, injected.headers, injections, wants_continue, websocket=websocket)
+        return Forward(
+            path.path, injected.headers, injections, wants_continue, websocket=websocket, signing=signing
+        )
     return Forward(
         path.path,
         injected.headers,
@@ -112,7 +123,38 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
         body=verdict.by.body,
         tools=verdict.by.tools,
         websocket=websocket,
+        signing=signing,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Signed:
+    signing: Signing
+    injection: Injection
+
+
+def _signed(asked: Asked, link: Link) -> _Signed | Refusal | None:
+    """Tell whose key signs a request again; refuse one that is signed otherwise with a placeholder."""
+    if not link.broker.holds_any:
+        return None
+    other = other_scheme(asked.headers)
+    if other is not None:
+        scheme, value = other
+        name = link.broker.placeholder_in(value)
+        if name is not None:
+            return Refusal(
+                403, Deny(f"it is signed with secrets.{name} by {scheme}, which hark cannot redo", "")
+            )
+    claim = claimed(asked.headers, asked.path)
+    signer = None if claim is None else link.broker.signer(claim.key_id, link.target)
+    if claim is None or signer is None:
+        return None
+    if isinstance(signer, Refused):
+        return Refusal(403, Deny(signer.reason, ""))
+    if claim.by_chunk:
+        payload = clipped(claim.payload, 60)
+        return Refusal(403, Deny(f"each chunk of its body is signed ({payload}), which hark cannot redo", ""))
+    return _Signed(Signing(claim, signer.key), signer.injection)
 
 
 def _verdict(asked: Asked, link: Link) -> Verdict:

@@ -11,6 +11,7 @@ from mitmproxy.net.http.validate import validate_headers
 from hark.policy.decide import Deny
 from mediator.judgement import Asked, Forward, Refusal, judge
 from mediator.link import Link
+from mediator.signing import Signing, Unsigned, signed_again
 from mediator.transcript import Headers
 
 
@@ -42,22 +43,37 @@ class Framing:
     """Whether the server speaks HTTP/2."""
 
 
-def head(request: http.Request, forward: Forward, link: Link, framing: Framing) -> http.Request:
-    """Return the head to send."""
+def head(
+    request: http.Request, forward: Forward, link: Link, framing: Framing, body: bytes | None = None
+) -> http.Request:
+    """Return the head to send. `body` is what is sent behind it, where that is known: it may be signed."""
+    path, headers = forward.path, _framed(forward.headers, request, framing)
+    if forward.signing is not None:
+        path, headers = _signed(request, forward.signing, path, headers, body)
     return http.Request(
         host=link.target.host,
         port=link.target.port,
         method=request.data.method,
         scheme=link.protocol.encode(),
         authority=request.data.authority if request.is_http2 else b"",
-        path=forward.path,
+        path=path,
         http_version=request.data.http_version,
-        headers=_framed(forward.headers, request, framing),
+        headers=headers,
         content=None,
         trailers=None,
         timestamp_start=0,
         timestamp_end=None,
     )
+
+
+def _signed(
+    request: http.Request, signing: Signing, path: bytes, headers: Headers, body: bytes | None
+) -> tuple[bytes, Headers]:
+    """Sign what is sent. The host is a header in HTTP/1 alone, and is signed in both."""
+    hosted = any(name.lower() == b"host" for name, _ in headers)
+    whole = headers if hosted else ((b"host", request.data.authority), *headers)
+    path, whole = signed_again(Unsigned(request.data.method, path, whole, body), signing)
+    return path, whole if hosted else whole[1:]
 
 
 def _framed(headers: Headers, request: http.Request, framing: Framing) -> Headers:
