@@ -1,9 +1,13 @@
 """Where the allow-list comes from: no call that is traced lacks a verdict."""
 
+import shutil
+import subprocess
+
 import pytest
 
 from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED
 from launcher.traced import TRACED
+from tests.launcher.rig import PATH, apart, contained, project
 from tests.traces.__main__ import FILE, HEAD, render
 from tests.traces.programs import NESTING, PROGRAMS, Program
 from tests.traces.record import calls, missing
@@ -43,3 +47,24 @@ def test_a_call_outside_of_the_list_is_found_by_a_trace() -> None:
     if missing(odd):
         pytest.skip("strace is not installed")
     assert calls(odd) - set(DECIDED)
+
+
+@pytest.mark.attack
+@pytest.mark.slow
+@pytest.mark.parametrize("program", QUICK, ids=lambda program: program.name)
+def test_a_traced_program_ends_inside_as_it_does_outside(program: Program) -> None:
+    if lacking := [name for name in program.needs if shutil.which(name) is None]:
+        pytest.skip(f"{', '.join(lacking)} is not installed")
+    with project() as folder:
+
+        def outside() -> int:
+            argv = ["/bin/sh", "-c", program.script]
+            return subprocess.run(
+                argv, cwd=folder, capture_output=True, env={"PATH": PATH}, check=False
+            ).returncode
+
+        expected = apart(outside)
+    inside = contained(("/bin/sh", "-c", program.script))
+    assert inside.ended is not None, inside.error
+    assert inside.ended.status == expected, inside.err[-2000:]
+    assert "not permitted" not in inside.err
