@@ -16,7 +16,7 @@ from mediator.transport import Streams
 MAX_ANSWER: Final = 1 << 16  # the head of an answer; what follows it is the connection
 _REASONS: Final = {
     407: "it wants a user and a password: write them into the URL, http://USER:PASSWORD@HOST:PORT",
-    403: "it does not allow this host",
+    403: "it does not allow this host and port",
     502: "it cannot reach this host",
     503: "it cannot reach this host",
     504: "it got no answer from this host",
