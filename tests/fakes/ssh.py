@@ -46,3 +46,4 @@ def ssh_server() -> Iterator[int]:
         asyncio.run_coroutine_threadsafe(server.wait_closed(), loop).result(20)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
+        loop.close()

@@ -98,7 +98,10 @@ def _wants_password(proxy: ConnectProxy) -> None:
     ("change", "words"),
     [
         (_wants_password, "refuses with status 407: it wants a user and a password"),
-        (_answers(b"HTTP/1.1 403 pr0xy-pass/word\r\n\r\n"), "status 403: it does not allow this host and port"),
+        (
+            _answers(b"HTTP/1.1 403 pr0xy-pass/word\r\n\r\n"),
+            "403: it does not allow this host and port",
+        ),
         (_answers(b"HTTP/1.0 502 \r\n\r\n"), "status 502: it cannot reach this host"),
         (_answers(b"HTTP/1.1 418 x\r\n\r\n"), "refuses with status 418$"),
         (_answers(b"SSH-2.0-x\r\n\r\n"), "does not answer as a proxy does"),

@@ -75,7 +75,12 @@ def _any_name() -> AbstractContextManager[object]:
 
 
 def _any_request() -> AbstractContextManager[object]:
-    return patch.multiple(judgement, judge_request=lambda *_: ANYTHING, _host=lambda value, _: value)
+    return patch.multiple(
+        judgement,
+        judge_request=lambda *_: ANYTHING,
+        decide_request=lambda *_, **__: ANYTHING,
+        _host=lambda value, _: value,
+    )
 
 
 def _any_target() -> AbstractContextManager[object]:
