@@ -226,12 +226,18 @@ def architecture() -> int:
 def install(block: Block, *, listen: bool = False) -> int | None:
     """Put the calling process, and all it starts, under `block`. NO_NEW_PRIVS must be set.
 
-    `listen` returns a descriptor that is told of notified calls; without one they do not exist (ENOSYS).
+    `listen` returns a descriptor that is told of notified calls; without one they do not exist (ENOSYS). So
+    it is where something above us listens already, as some containers do: the kernel has room for one.
     """
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in block)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(block), ctypes.addressof(buffer))
     number = _SECCOMP[architecture()]
-    flags = _NEW_LISTENER if listen else 0
-    result = kernel.syscall(number, "seccomp", _SET_MODE_FILTER, flags, header)
-    return result if listen else None
+    if listen:
+        try:
+            return kernel.syscall(number, "seccomp", _SET_MODE_FILTER, _NEW_LISTENER, header)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+    kernel.syscall(number, "seccomp", _SET_MODE_FILTER, 0, header)
+    return None

@@ -1,9 +1,11 @@
 """A user namespace is refused by process 1, which learns who asked."""
 
+import errno
 import shutil
 
 import pytest
 
+from launcher import kernel, seccomp
 from launcher.refusals import MAX_NAMES
 from tests.launcher.rig import WHO, python, shell
 
@@ -76,3 +78,14 @@ def test_bubblewrap_works_where_nesting_is_allowed_and_is_named_where_not(who: s
     refused = shell(script, who=who)
     assert refused.ended is not None
     assert (refused.out, refused.ended.refused) == ("", ("bwrap",))
+
+
+def test_where_somebody_listens_already_it_is_refused_all_the_same() -> None:
+    def listen_above() -> None:
+        kernel.no_new_privileges()
+        assert seccomp.install([(0x06, 0, 0, 0x7FFF0000)], listen=True) is not None
+
+    result = python(f"{ASK}\nprint(ask('bwrap'))", change=listen_above)
+    assert result.out == f"{errno.ENOSYS}\n", result.error
+    assert result.ended is not None
+    assert result.ended.refused == ()
