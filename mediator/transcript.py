@@ -28,6 +28,7 @@ from mediator.ledger import Ledger, text_map
 from mediator.text import as_text
 
 MAX_WHOLE_BODY: Final = 1 << 20  # format 1: a larger body follows in RequestChunk
+_MESSAGES: Final = frozenset(("text", "binary"))
 _DEFAULT_PORTS: Final = {True: 443, False: 80}
 
 type Headers = tuple[tuple[bytes, bytes], ...]
@@ -136,7 +137,11 @@ class Transcript:
         )
 
     def message(self, kind: str, data: bytes, *, more: bool, from_agent: bool) -> None:
-        """Record a WebSocket message, or a piece of one."""
+        """Record a WebSocket message or a piece; control frames alone where bodies are not stored."""
+        hashed = self._asked if from_agent else self._answered
+        if hashed is not None and kind in _MESSAGES:
+            hashed.add(data)
+            return
         self._ledger.append(
             WebSocketMessage(
                 exchange=self.exchange,

@@ -7,14 +7,23 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+from blake3 import blake3
 from websockets.exceptions import ConnectionClosed, ConnectionClosedOK, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.sync.server import ServerConnection, serve
 
-from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd, SecretInjected, WebSocketMessage
-from hark.policy.model import Surface
+from hark.bundle.events import (
+    BodyHash,
+    EgressDecision,
+    LlmRequest,
+    LlmResponseEnd,
+    SecretInjected,
+    WebSocketMessage,
+)
+from hark.policy.model import Body, Policy, Rule, Surface
 from mediator import bodies, websocket
 from mediator import talking as talking_module
 from mediator.handler import AgentConnection
@@ -402,3 +411,41 @@ def test_sixty_four_mebibytes_in_one_message_pass_in_flat_memory() -> None:
         tracemalloc.stop()
     assert passed == 64 << 20
     assert peak < 16 << 20
+
+
+def test_where_bodies_are_not_stored_messages_are_not_either() -> None:
+    with talking(policy=Policy(allow=(Rule(host=API, body=Body.HASH),))) as rig:
+        with client(rig) as opened:
+            for message in ("hello", "again"):
+                opened.send(message)
+                assert opened.recv() == message
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert {event.type for event in rig.recorder.of(WebSocketMessage)} == {"close"}
+    digest = blake3(b"helloagain").digest()
+    assert [(e.from_agent, e.length, e.hash) for e in rig.recorder.of(BodyHash)] == [
+        (True, 10, digest),
+        (False, 10, digest),
+    ]
+
+
+@pytest.mark.parametrize("surfaces", [(Surface.HEADER,), (Surface.HEADER, Surface.WS)])
+def test_a_placeholder_in_a_message_is_replaced_only_where_the_secret_allows_it(
+    surfaces: tuple[Surface, ...],
+) -> None:
+    heard: list[object] = []
+
+    def listen(server: ServerConnection) -> None:
+        for message in server:
+            heard.append(message)
+            server.send(message)
+
+    held = replace(secret(VALUE, API), surfaces=surfaces)
+    with talking(listen, secrets=(held,)) as rig:
+        with client(rig) as opened, contextlib.suppress(ConnectionClosed):
+            opened.send(f'{{"key": "{PLACEHOLDER}"}}')
+            assert PLACEHOLDER in str(opened.recv(timeout=10))
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert heard == ([f'{{"key": "{VALUE}"}}'] if Surface.WS in surfaces else [])
+    assert VALUE.encode() not in rig.recorder.bytes()
+    assert len(rig.recorder.of(SecretInjected)) == (1 if Surface.WS in surfaces else 0)
+    assert rig.fatal == []
