@@ -22,6 +22,18 @@ from hark.policy.parse import MAX_POLICY, parse_policy
 INTERVAL_S: Final = 0.5
 _LIVE: Final = ("allow_hosts", "allow", "source", "raw", "rules", "by_host", "allow_all")
 """Fields of a policy that a change may touch while the run goes on, or that no file says."""
+_KEYS: Final = {
+    "env_pass": "env.pass",
+    "env_set": "env.set",
+    "unmask": "project.unmask",
+    "unprotect": "project.unprotect",
+    "max_bytes": "record.max_bytes",
+    "executables": "exec",
+    "tokens": "token",
+    "git_https": "git.https",
+    "nested_sandboxes": "sandbox.nested",
+}
+"""How the file spells a field, where it is not by the field's own name."""
 
 type Stamp = tuple[int, ...]
 
@@ -58,7 +70,7 @@ def reread(path: str, current: Policy) -> Reread | None:
         return None
     new = parse_policy(raw, current.source)
     waiting = tuple(
-        field.name
+        _KEYS.get(field.name, field.name)
         for field in fields(Policy)
         if field.name not in _LIVE and getattr(new, field.name) != getattr(current, field.name)
     )

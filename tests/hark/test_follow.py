@@ -1,10 +1,12 @@
 """The policy read again while the run goes on: taken whole, standing still, from where no agent writes."""
 
 import os
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
+from hark import follow
 from hark.errors import PolicyError
 from hark.follow import Follower, check, reread
 from hark.policy.model import HostRule, Policy
@@ -92,13 +94,25 @@ def test_what_is_not_about_reaching_waits_for_the_next_run_and_is_named(file: Pa
     file.write_bytes(TWO + b'read_paths = ["/data"]\n[env]\npass = ["X"]\n')
     read = reread(str(file), current)
     assert read is not None
-    assert read.waiting == ("read_paths", "env_pass")
+    assert read.waiting == ("read_paths", "env.pass")
     assert read.policy.read_paths == ()
     assert len(read.policy.allow_hosts) == 2
     followed = Followed(file)
     file.write_bytes(ONE)
     followed.look()
-    assert followed.said[1] == "other changes to it count from the next run on: read_paths, env_pass"
+    assert followed.said[1] == "other changes to it count from the next run on: read_paths, env.pass"
+
+
+def test_what_the_command_line_alone_can_say_stays(file: Path) -> None:
+    current = replace(parse_policy(ONE, "policy.toml"), allow_all=True)
+    file.write_bytes(TWO)
+    read = reread(str(file), current)
+    assert read is not None
+    assert (read.policy.allow_all, read.waiting) == (True, ())
+
+
+def test_every_field_is_spelled_as_the_file_spells_it() -> None:
+    assert set(follow._KEYS) | set(follow._LIVE) <= {field.name for field in fields(Policy)}
 
 
 def test_a_link_put_in_its_place_is_not_followed(file: Path, tmp_path: Path) -> None:
