@@ -137,9 +137,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     roots = _roots(options.upstream_roots)
     proxies = _proxies(environ, plan) if options.via_proxy else None
     held = (*secrets, *servers.secrets)
-    return Prepared(
-        plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, _followed(options, plan)
-    )
+    followed = _followed(options, policy, plan)
+    return Prepared(plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, followed)
 
 
 def _home(environ: Mapping[str, str]) -> str:
@@ -291,12 +290,12 @@ def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
     return upstreams
 
 
-def _followed(options: Options, plan: Plan) -> str | None:
+def _followed(options: Options, policy: Policy, plan: Plan) -> str | None:
     if not options.follow_policy:
         return None
-    if options.policy is None:
-        raise PolicyError("-follow-policy needs -policy FILE: there is nothing to follow")
-    return follow.check(options.policy, _writable(plan.grants))
+    if policy.source == Policy().source:
+        raise PolicyError("-follow-policy has nothing to follow: there is no policy; name one with -policy")
+    return follow.check(policy.source, _writable(plan.grants))
 
 
 def _proxies(environ: Mapping[str, str], plan: Plan) -> "Proxies":

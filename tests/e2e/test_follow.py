@@ -151,4 +151,18 @@ def test_the_control_a_policy_in_the_project_is_the_agents_once_its_folder_is_re
 def test_nothing_to_follow_is_said(rootless: Desk):
     ended = rootless.run("-follow-policy", "--", "true")
     assert ended.returncode == 125
-    assert "-follow-policy needs -policy FILE" in ended.stderr
+    assert "-follow-policy has nothing to follow" in ended.stderr
+
+
+def test_the_callers_own_policy_is_followed_too(rootless: Desk):
+    own = rootless.project.parent / "config" / "hark" / "policy.toml"
+    own.parent.mkdir(parents=True, mode=0o700)
+    own.write_text(NARROW)
+    for path in (own.parent.parent, own.parent, own):
+        os.chown(path, rootless.user.uid, rootless.user.gid)
+    run, first = begin(rootless, "-follow-policy", "--", "sh", "-c", "echo begun; sleep 3")
+    assert first == "begun", run.communicate(timeout=60)
+    own.write_text(WIDE)
+    _, err = run.communicate(timeout=60)
+    assert f"hark: {own} changed" in err.decode()
+    assert [event["raw"]["text"] for event in rootless.events("PolicyLoaded")] == [NARROW, WIDE]
