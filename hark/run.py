@@ -340,10 +340,18 @@ def _files(ca: RunCA, roots: bytes, plan: Plan, environ: Mapping[str, str]) -> d
     bundle = ca.trust_bundle(roots)
     files = {"/etc/resolv.conf": f"nameserver {GATEWAY_V4}\n".encode()}  # also where /etc itself is granted
     files |= dict.fromkeys((CA_BUNDLE, *trust.bundle_paths(environ)), bundle)
-    files |= dict.fromkeys(trust.CHROMIUM_POLICIES, trust.chromium_policy(ca.pem()))
+    files |= dict.fromkeys(
+        (path for path in trust.CHROMIUM_POLICIES if not _is_granted(path, plan)),
+        trust.chromium_policy(ca.pem()),
+    )
     if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
         files[JAVA_STORE] = trust.java_store(bundle)
     return files
+
+
+def _is_granted(path: str, plan: Plan) -> bool:
+    """Tell whether the host's own place for this file is shown: nothing can be added there."""
+    return any(path.startswith(f"{grant.path}/") for grant in plan.grants)
 
 
 def laid_bare(name: str) -> str:
