@@ -10,10 +10,10 @@ import itertools
 import os
 import signal
 import termios
-import tty
 from typing import Any
 
 from launcher import kernel
+from launcher.terminal import alone, relayed
 
 _DONE = b"d"
 
@@ -51,6 +51,7 @@ def post(terminal: int) -> Guard | None:
 
 
 def _wait(terminal: int, saved: list[Any], pipe: int) -> None:
+    ours = relayed(saved, alone=alone())
     os.setsid()  # what ends the caller's job does not end us, and a terminal that is not ours stops nobody
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGTTOU):
         signal.signal(number, signal.SIG_IGN)
@@ -61,15 +62,8 @@ def _wait(terminal: int, saved: list[Any], pipe: int) -> None:
     if os.read(pipe, 1) == _DONE:
         return
     with contextlib.suppress(termios.error):
-        if termios.tcgetattr(terminal)[:4] == _made_raw(saved)[:4]:
+        if termios.tcgetattr(terminal)[:4] == ours[:4]:
             termios.tcsetattr(terminal, termios.TCSANOW, saved)
-
-
-def _made_raw(modes: list[Any]) -> list[Any]:
-    """The modes that `tty.setraw` makes of these."""
-    raw = [*modes[:6], list(modes[6])]
-    tty.cfmakeraw(raw)
-    return raw
 
 
 def _gaps(*kept: int) -> list[tuple[int, int]]:

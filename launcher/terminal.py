@@ -1,7 +1,12 @@
 """The caller's terminal on one side, the agent's private one on the other, and the bytes between them.
 
 Always holds: whatever happens in between, `leave` puts the caller's terminal back as it was. While the
-caller's shell has us in the background, nothing is read and no mode is changed: both would stop us.
+caller's shell has us in the background, nothing is read and no mode is changed: both would stop us. The
+agent never holds the caller's terminal itself, on whichever stream it is: from a session that the terminal
+does not belong to it could read what is typed at the caller's shell.
+
+Where standard output is not the terminal, another program of a pipeline may write to it and wants to be
+interrupted too: its signals and its output processing then stay the caller's.
 """
 
 import contextlib
@@ -17,6 +22,21 @@ _MAX_PENDING: Final = 1 << 16  # typed input the agent has not read yet; beyond 
 _BACKGROUND_CHECK_MS: Final = 500  # a shell's fg does not always send SIGCONT to a running job
 
 
+def alone() -> bool:
+    """Whether the terminal is the agent's alone while it runs: input and output, no pipeline."""
+    return os.isatty(0) and os.isatty(1)
+
+
+def relayed(modes: list[Any], *, alone: bool) -> list[Any]:
+    """The modes of the caller's terminal while it is relayed, made of those that it had."""
+    raw = [*modes[:6], list(modes[6])]
+    tty.cfmakeraw(raw)
+    if not alone:
+        raw[1] |= modes[1] & termios.OPOST
+        raw[3] |= modes[3] & termios.ISIG
+    return raw
+
+
 class Relay:
     """Relays one terminal. Used from one thread, the one that waits for the agent."""
 
@@ -24,7 +44,8 @@ class Relay:
         os.set_blocking(master, False)
         self._master = master
         self._input = 0 if os.isatty(0) else None
-        self._output = next((descriptor for descriptor in (1, 2) if os.isatty(descriptor)), 1)
+        self._output = next((descriptor for descriptor in (1, 2, 0) if os.isatty(descriptor)), 1)
+        self._alone = alone()
         self._size_from = next((descriptor for descriptor in range(3) if os.isatty(descriptor)), None)
         self._saved: list[Any] | None = None
         self._pending = b""
@@ -34,8 +55,8 @@ class Relay:
         if self._size_from is None:
             return
         modes = termios.tcgetattr(self._size_from)
-        if self._input is None:
-            modes[1] &= ~termios.OPOST  # the caller's terminal stays cooked and adds its own returns
+        if self._input is None or not self._alone:
+            modes[1] &= ~termios.OPOST  # the caller's terminal adds its own returns
         termios.tcsetattr(self._master, termios.TCSANOW, modes)
         self.resize()
 
@@ -57,7 +78,9 @@ class Relay:
     def enter(self) -> None:
         """Make the caller's terminal raw, if it is ours at the moment."""
         if self._saved is None and self._input is not None and self._foreground():
-            self._saved = tty.setraw(self._input, termios.TCSADRAIN)
+            saved = termios.tcgetattr(self._input)
+            termios.tcsetattr(self._input, termios.TCSADRAIN, relayed(saved, alone=self._alone))
+            self._saved = saved
             self.resize()
 
     def leave(self) -> None:

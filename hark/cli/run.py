@@ -71,8 +71,8 @@ def run(args: Args) -> int:
 
 
 def _has_terminal() -> bool:
-    """Give the agent a terminal of its own only where it would have had one for input and output."""
-    return os.isatty(0) and os.isatty(1)
+    """Give the agent a terminal of its own where it would have had the caller's, which it must not hold."""
+    return any(os.isatty(descriptor) for descriptor in range(3))
 
 
 def _say(sentence: str) -> None:

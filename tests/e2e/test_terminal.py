@@ -196,3 +196,17 @@ def test_a_pipeline_on_the_terminal_is_interrupted_as_a_whole(rootless: Desk):
         seat.type("\x03")
         seat.until("% ")
         assert "codes-130 130 130" in say(seat, 'echo "codes-${PIPESTATUS[*]}"')
+
+
+@pytest.mark.parametrize("redirection", ["> log 2>&1", "</dev/null 2> log", "</dev/null > log"])
+def test_what_is_typed_at_the_shell_is_not_read_by_a_run_in_the_background(rootless: Desk, redirection: str):
+    spy = "import os, time\nopen('ready', 'w').close()\n"
+    spy += "for f in filter(os.isatty, (0, 1, 2)):\n    open(f'got{f}', 'wb').write(os.read(f, 99))\n"
+    rootless.write("spy.py", spy)
+    with shell(rootless) as seat:
+        say(seat, f"hark run -- python3 spy.py {redirection} &")
+        seat.wait_for((rootless.project / "ready").exists)
+        assert "typed-2" in say(seat, "echo typed-$((1+1))")
+        assert "typed-3" in say(seat, "echo typed-$((1+2))")
+        say(seat, "kill -9 %1; wait")
+    assert not [path for path in rootless.project.glob("got*") if path.read_bytes()]

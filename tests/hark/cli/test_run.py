@@ -70,8 +70,8 @@ def test_what_a_run_says_goes_to_stderr_and_is_safe_to_show(seen, capsys):
     assert captured.err == "hark: recorded \\e[31m nothing\n"
 
 
-def test_a_terminal_is_given_only_where_there_is_one_on_both_sides(monkeypatch):
-    for ours, expected in (((0, 1), True), ((0,), False), ((1,), False), ((), False)):
+def test_a_terminal_of_its_own_is_given_wherever_a_stream_is_the_callers(monkeypatch):
+    for ours, expected in (((0, 1), True), ((0,), True), ((1,), True), ((2,), True), ((), False)):
         monkeypatch.setattr(os, "isatty", lambda fd, ours=ours: fd in ours)
         assert command._has_terminal() is expected
 

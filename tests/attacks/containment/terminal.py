@@ -1,0 +1,82 @@
+"""Trap 10: the operator's terminal, from a run in the background of the operator's shell."""
+
+import contextlib
+import os
+import pty
+import signal
+import time
+from pathlib import Path
+
+from launcher import kernel
+from launcher.supervise import launch
+from tests.attacks.containment.programs import CALLER
+from tests.attacks.registry import Outcome, add
+from tests.launcher.rig import SYSTEM_PYTHON, become_ordinary, plan, project
+
+TYPED = b"a password for the shell\n"
+SPY = """
+import os, signal, sys
+signal.signal(signal.SIGTTIN, signal.SIG_IGN)
+open("ready", "w").close()
+data = os.read(int(sys.argv[1]), 100)
+open("stolen", "wb").write(data)
+"""
+PATIENCE = 20.0
+LONG_ENOUGH = 1.0
+"""Seconds that the spy gets before the shell reads. Without a defence it needs some milliseconds."""
+
+
+def _shell(folder: Path, stream: int, *, terminal: bool) -> None:
+    """The operator's shell: a job in the background with one stream left on the terminal, then a read."""
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        null = os.open("/dev/null", os.O_RDWR)
+        for other in {0, 1, 2} - {stream}:
+            os.dup2(null, other)
+        if CALLER != "root":
+            become_ordinary()
+        kernel.die_with_parent(signal.SIGKILL)  # a job in the background outlives its terminal otherwise
+        argv = (SYSTEM_PYTHON, "-I", "-c", SPY, str(stream))
+        with launch(plan(folder, argv, terminal=terminal)) as boundary:
+            boundary.start()
+            boundary.wait()
+        os._exit(0)
+    time.sleep(PATIENCE)  # the prompt waits; whoever reads the terminal meanwhile is no shell
+
+
+def _spied(stream: int, *, terminal: bool) -> Outcome:
+    with project(CALLER) as folder:
+        process, master = pty.fork()
+        if process == 0:
+            try:
+                _shell(folder, stream, terminal=terminal)
+            finally:
+                os._exit(0)
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while not (folder / "ready").exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if not (folder / "ready").exists():
+                return Outcome.said("the spy did not start")
+            os.write(master, TYPED)
+            deadline = time.monotonic() + LONG_ENOUGH
+            while not (folder / "stolen").exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.05)
+            stolen = folder / "stolen"
+            got = stolen.read_bytes() if stolen.exists() else b""
+            return Outcome.seen(f"read {got!r}", succeeded=TYPED.strip() in got)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            os.close(master)
+
+
+add(
+    10,
+    "read what is typed at the shell, from a run in the background whose standard input is the terminal",
+    lambda: _spied(0, terminal=True),
+    lambda: _spied(0, terminal=False),
+)
