@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 ROUNDS: Final = 3
 """A text within a text (JSON in a form, in JSON) is undone so often; nobody nests deeper."""
@@ -23,8 +23,9 @@ _NAMED: Final = {b"quot": b'"', b"amp": b"&", b"lt": b"<", b"gt": b">", b"apos":
 _ENTITY: Final = re.compile(
     rb"&(?:amp;){0,3}(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|(quot|amp|lt|gt|apos));"
 )
-_ESCAPE: Final = re.compile(rb"\\+(?:[uU]00|x)([0-9a-fA-F]{2})")
-_PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})")
+_ESCAPE: Final = re.compile(rb"\\\\*(?:[uU]00|x)([0-9a-fA-F]{2})")
+_PERCENT: Final = re.compile(rb"%([2-7][0-9a-fA-F]|0[9aAdD])")
+_BREAKS: Final = re.compile(rb"\\\\*[nrt]")
 _LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f]+")
 _BEGUN: Final = re.compile(
     rb"(?:\\+(?:[uU]0?|[uU]00[0-9a-fA-F]?|x[0-9a-fA-F]?)?|(?:%(?:25)*)+[0-9a-fA-F]?"
@@ -61,16 +62,14 @@ def normal(data: bytes) -> bytes:
         size = len(data)
         if b"&" in data:
             data = _ENTITY.sub(_entity, data)
-        if b"\\" in data and (b"\\u0" in data or b"\\x" in data or b"\\U0" in data):
+        if b"\\" in data:
             data = _ESCAPE.sub(_hexadecimal, data)
         if b"%" in data:
-            data = unquote_to_bytes(data)
+            data = _PERCENT.sub(_hexadecimal, data)
         if len(data) == size:
             break
     if b"\\" in data:
-        while b"\\\\" in data:  # else what is left of `\\n` would escape the letter behind it
-            data = data.replace(b"\\\\", b"\\")
-        data = data.replace(b"\\n", b"").replace(b"\\r", b"").replace(b"\\t", b"")
+        data = _BREAKS.sub(b"", data)
     return data.translate(None, _BLANKS)
 
 

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Final
 from unittest.mock import patch
+from urllib.parse import unquote_to_bytes
 
-from hark.policy.model import Surface
+import brotli
+
+from hark.policy.model import HostRule, Policy, Surface, TokenEndpoint
+from mediator.bodies import Chain, RequestBody
 from mediator.credentials import Broker, Held, InjectedTarget
 from mediator.scan import StreamSwap, Table
 from tests.attacks.registry import Outcome, Verdict, add
@@ -20,7 +24,9 @@ VALUE: Final = "sk-real-5e884898da28047151d0"
 PLACEHOLDER: Final = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
 
 
-def _send(path: str, headers: dict[str, str], *, bound: str, way: str = "") -> tuple[bytes, list[str]]:
+def _send(
+    path: str, headers: dict[str, str], *, bound: str, way: str = "", body: bytes = b""
+) -> tuple[bytes, list[str]]:
     """Ask the API; return what came back and what the server was sent."""
     with (
         serving(API) as upstream,
@@ -42,6 +48,10 @@ def _send(path: str, headers: dict[str, str], *, bound: str, way: str = "") -> t
             elif way == "twice":
                 packed = gzip.compress(gzip.compress(key.encode()))
                 call.reply(200, packed, [("Content-Encoding", "gzip, gzip")])
+            elif way == "brotli":
+                call.reply(200, brotli.compress(key.encode() * 20), [("Content-Encoding", "br")])
+            elif way == "percent":
+                call.reply(200, "".join(f"%{ord(char):02x}" for char in key).encode())
             elif way == "lines":
                 call.reply(200, base64.encodebytes(b"." * 40 + key.encode() + b"." * 40))
             else:
@@ -49,14 +59,14 @@ def _send(path: str, headers: dict[str, str], *, bound: str, way: str = "") -> t
 
         got = b""
         try:
-            client.request("GET", path, headers=headers)
+            client.request("POST" if body else "GET", path, body or None, headers)
             answer = client.getresponse()
             got = answer.reason.encode() + answer.read()
         except http.client.IncompleteRead as error:
             got = error.partial
         except OSError:
             pass
-        return got, [f"{seen.path} {seen.headers}" for seen in upstream.seen]
+        return got, [f"{seen.path} {seen.headers} {seen.body.hex()}" for seen in upstream.seen]
 
 
 def _to_another_host() -> Outcome:
@@ -67,6 +77,50 @@ def _to_another_host() -> Outcome:
 def _unresolved() -> Outcome:
     _, sent = _send(f"/?key={PLACEHOLDER}", {}, bound=API)
     return _outcome(PLACEHOLDER in str(sent), sent)
+
+
+def _in_a_body() -> Outcome:
+    _, sent = _send(
+        "/", {"Content-Type": "application/json"}, bound=OTHER, body=b'"%s"' % PLACEHOLDER.encode()
+    )
+    return _outcome(PLACEHOLDER in str(sent) or VALUE in str(sent), sent)
+
+
+def _in_a_packed_body() -> Outcome:
+    packed = gzip.compress(PLACEHOLDER.encode(), mtime=0)
+    _, sent = _send("/", {"Content-Encoding": "gzip"}, bound=API, body=packed)
+    return _outcome(packed.hex() in str(sent), sent)
+
+
+def _minted() -> Outcome:
+    token = b"minted-0123456789abcdefghijklmnop"
+    endpoint = TokenEndpoint(API, "/token", ("access_token",))
+    policy = Policy(allow_hosts=(HostRule(API),), tokens=(endpoint,))
+    with (
+        serving(API) as upstream,
+        running(policy=policy, upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
+        rig.https() as client,
+    ):
+        answer = b'{"access_token": "%s"}' % token
+        upstream.routes["/token"] = lambda call: call.reply(
+            200, answer, [("Content-Type", "application/json")]
+        )
+        client.request("POST", "/token", b"code=1")
+        got = client.getresponse().read()
+        return _outcome(token in got, [seen.path for seen in upstream.seen])
+
+
+def _in_brotli() -> Outcome:
+    def opened(got: bytes) -> bytes:
+        with contextlib.suppress(brotli.error):
+            return bytes(brotli.decompress(got.removeprefix(b"OK")))
+        return b""
+
+    return _echoed("brotli", opened)
+
+
+def _in_percent_signs() -> Outcome:
+    return _echoed("percent", unquote_to_bytes)
 
 
 def _echoed(way: str = "", read: Callable[[bytes], bytes] = bytes) -> Outcome:
@@ -108,7 +162,9 @@ def _without(defence: AbstractContextManager[object], run: Callable[[], Outcome]
 
 
 NO_BINDING: Final = patch.object(Held, "surfaces_for", lambda *_: tuple(Surface))
-NO_URL_CHECK: Final = patch.object(Broker, "inject_target", lambda _, path, __: InjectedTarget(path, ()))
+NO_URL_CHECK: Final = patch.object(
+    Broker, "inject_target", lambda _, path, *__, **___: InjectedTarget(path, ())
+)
 NO_ECHO_SCAN: Final = patch.object(Broker, "incoming", lambda _, **__: StreamSwap(Table))
 NO_LINES: Final = patch("mediator.spelling._BLANKS", b"")
 NO_UNPACKING: Final = patch("mediator.echo.codings_of", lambda _: ())
@@ -116,6 +172,17 @@ NO_STANDARD_WORDS: Final = patch("mediator.answers.standardise", lambda _: None)
 
 add(25, "send a credential to another allowed host", _to_another_host, _without(NO_BINDING, _to_another_host))
 add(26, "send a placeholder out in the URL", _unresolved, _without(NO_URL_CHECK, _unresolved))
+NO_BODY_CHECK: Final = patch("mediator.bodies.of_request", lambda *_: RequestBody(Chain(), Chain()))
+NO_UNPACKED_SEARCH: Final = patch("mediator.substitution.codings_of", lambda _: ())
+NO_ENDPOINTS: Final = patch("mediator.bodies.minting_at", lambda *_: None)
+NO_UNESCAPING: Final = patch("mediator.spelling.ROUNDS", 0)
+
+add(25, "send a credential to another host in a body", _in_a_body, _without(NO_BODY_CHECK, _in_a_body))
+add(26, "send a placeholder out in a packed body", _in_a_packed_body,
+    _without(NO_UNPACKED_SEARCH, _in_a_packed_body))  # fmt: skip
+add(27, "give it back in brotli", _in_brotli, _without(NO_UNPACKING, _in_brotli))
+add(27, "give it back in percent signs", _in_percent_signs, _without(NO_UNESCAPING, _in_percent_signs))
+add(27, "mint a token and hand it to the agent", _minted, _without(NO_ENDPOINTS, _minted))
 add(27, "have a server give the value back", _echoed, _without(NO_ECHO_SCAN, _echoed))
 add(27, "give it back behind the status", _in_words, _without(NO_STANDARD_WORDS, _in_words))
 add(27, "give it back packed twice", _packed_twice, _without(NO_UNPACKING, _packed_twice))
