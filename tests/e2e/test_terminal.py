@@ -210,3 +210,15 @@ def test_what_is_typed_at_the_shell_is_not_read_by_a_run_in_the_background(rootl
         assert "typed-3" in say(seat, "echo typed-$((1+2))")
         say(seat, "kill -9 %1; wait")
     assert not [path for path in rootless.project.glob("got*") if path.read_bytes()]
+
+
+def test_a_run_that_began_in_the_background_is_typed_to_once_it_is_in_the_foreground(rootless: Desk):
+    with shell(rootless) as seat:
+        say(seat, "hark run -- sh -c 'touch ready; read line; echo got-$line' &")
+        seat.wait_for((rootless.project / "ready").exists)
+        assert "typed-2" in say(seat, "echo typed-$((1+1))")
+        seat.type("fg\n")
+        seat.wait_for(seat.raw)
+        seat.type("it\r")
+        seat.until("got-it")
+        seat.until("% ")

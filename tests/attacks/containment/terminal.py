@@ -7,11 +7,11 @@ import signal
 import time
 from pathlib import Path
 
-from launcher import kernel
+from launcher import kernel, supervise
 from launcher.supervise import launch
 from tests.attacks.containment.programs import CALLER
 from tests.attacks.registry import Outcome, add
-from tests.launcher.rig import SYSTEM_PYTHON, become_ordinary, plan, project
+from tests.launcher.rig import SYSTEM_PYTHON, become_ordinary, plan, project, without
 
 TYPED = b"a password for the shell\n"
 SPY = """
@@ -38,6 +38,10 @@ def _shell(folder: Path, stream: int, *, terminal: bool) -> None:
             become_ordinary()
         kernel.die_with_parent(signal.SIGKILL)  # a job in the background outlives its terminal otherwise
         argv = (SYSTEM_PYTHON, "-I", "-c", SPY, str(stream))
+        if not terminal:
+            # The two defences that come before the private terminal go as well.
+            without(supervise, "empty_input_in_background")()
+            without(supervise, "write_only_terminals")()
         with launch(plan(folder, argv, terminal=terminal)) as boundary:
             boundary.start()
             boundary.wait()
@@ -74,9 +78,10 @@ def _spied(stream: int, *, terminal: bool) -> Outcome:
             os.close(master)
 
 
-add(
-    10,
-    "read what is typed at the shell, from a run in the background whose standard input is the terminal",
-    lambda: _spied(0, terminal=True),
-    lambda: _spied(0, terminal=False),
-)
+for number, name in enumerate(("standard input", "standard output", "standard error")):
+    add(
+        10,
+        f"read what is typed at the shell by way of {name}, from a run in the background",
+        lambda number=number: _spied(number, terminal=True),
+        lambda number=number: _spied(number, terminal=False),
+    )
