@@ -6,6 +6,7 @@ likely chance, `waiting` says so, and whoever owns the stream passes it on with 
 is completed after that cannot be replaced any more: the stream stops (`FoundError`).
 """
 
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -50,10 +51,9 @@ class Table:
         text = normal(data)
         return next((needle.pair.name for needle in self._needles if needle.text in text), None)
 
-    def first(self, text: bytes, start: int) -> tuple[int, Needle] | None:
-        """Return the first needle from `start` on; of several there, the longest."""
-        found = [(at, needle) for needle in self._needles if (at := text.find(needle.text, start)) >= 0]
-        return min(found, key=lambda pair: (pair[0], -len(pair[1].text)), default=None)
+    def hits(self, text: bytes) -> "_Hits":
+        """Return what finds each needle in a normal text, one after another."""
+        return _Hits(self._needles, text)
 
     def tail(self, text: bytes) -> int:
         """Return how many bytes at the end of a normal text begin a needle, or may stand just before one."""
@@ -69,6 +69,29 @@ class Table:
                 at = end.find(prefix, at + 1)
         short = (end[-size:] for size in range(HOLD_FROM - 1, 0, -1))
         return longest or max((len(rest) for rest in short if rest in self._short), default=0)
+
+
+class _Hits:
+    """Finds needles from left to right. Each is looked for in each stretch of the text once, however many
+    stand there: a body of nothing but placeholders is searched in time that follows its length."""
+
+    def __init__(self, needles: Sequence[Needle], text: bytes) -> None:
+        self._needles = needles
+        self._text = text
+        found = ((text.find(needle.text), number) for number, needle in enumerate(needles))
+        self._next = [(at, -len(needles[number].text), number) for at, number in found if at >= 0]
+        heapq.heapify(self._next)
+
+    def first(self, start: int) -> tuple[int, Needle] | None:
+        """Return the first needle from `start` on, of several there the longest. `start` MUST NOT go back."""
+        while self._next and self._next[0][0] < start:
+            _, size, number = self._next[0]
+            at = self._text.find(self._needles[number].text, start)
+            if at < 0:
+                heapq.heappop(self._next)
+            else:
+                heapq.heapreplace(self._next, (at, size, number))
+        return (self._next[0][0], self._needles[self._next[0][2]]) if self._next else None
 
 
 @dataclass(slots=True)
@@ -137,7 +160,8 @@ class StreamSwap:
         if not table.has(normal(window)):
             return work
         found, at = mapped(window), 0
-        while (hit := table.first(found.text, at)) is not None:
+        hits = table.hits(found.text)
+        while (hit := hits.first(at)) is not None:
             position, needle = hit
             pair = needle.pair
             if pair.refusal:

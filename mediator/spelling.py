@@ -23,9 +23,11 @@ _NAMED: Final = {b"quot": b'"', b"amp": b"&", b"lt": b"<", b"gt": b">", b"apos":
 _ENTITY: Final = re.compile(
     rb"&(?:amp;){0,3}(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|(quot|amp|lt|gt|apos));"
 )
-_ESCAPE: Final = re.compile(rb"\\\\*(?:[uU]00|x)([0-9a-fA-F]{2})")
+_ESCAPE: Final = re.compile(rb"\\(?<!\\\\)\\*+(?:[uU]00|x)([0-9a-fA-F]{2})")
+"""Of a run of backslashes only the first begins a match, and it takes all of them: a body of nothing else
+would be read in quadratic time, and no other thread runs while an expression is matched."""
 _PERCENT: Final = re.compile(rb"%([2-7][0-9a-fA-F]|0[9aAdD])")
-_BREAKS: Final = re.compile(rb"\\\\*[nrt]")
+_BREAKS: Final = re.compile(rb"\\(?<!\\\\)\\*+[nrt]")
 _LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f]+")
 _BEGUN: Final = re.compile(
     rb"(?:\\+(?:[uU]0?|[uU]00[0-9a-fA-F]?|x[0-9a-fA-F]?)?|(?:%(?:25)*)+[0-9a-fA-F]?"

@@ -66,6 +66,29 @@ def test_an_agent_whose_time_is_up_and_that_will_not_go_is_killed(rootless: Desk
     assert "VERIFIED" in rootless.verdict()
 
 
+SLASHES = """
+import http.client
+asked = http.client.HTTPConnection("api.example", 80, timeout=30)
+headers = {"x-slashes": "\\\\" * 60_000 + "\\\\xZZ"}
+asked.request("POST", "/", body=b"\\\\" * 500_000 + b"\\\\u00zz", headers=headers)
+print(asked.getresponse().status)
+"""
+
+
+def test_a_body_and_a_header_of_backslashes_do_not_stop_the_recorder(rootless: Desk) -> None:
+    """While an expression is matched no thread runs, so neither a limit nor a signal would end such a run."""
+    rootless.env["KEY"] = "sk-demo-0123456789-abcdefgh"
+    policy = '[secrets.KEY]\nhosts = ["api.example"]\nin = ["header", "body"]\n'
+    with serving("api.example") as server:
+        ended = ok(
+            rootless.run(
+                *rootless.toward(server, "api.example", policy=policy), "--", "python3", "-c", SLASHES
+            )
+        )
+    assert ended.stdout == "403\n"  # port 80 is not allowed; what is refused is recorded, and so searched
+    assert "VERIFIED" in rootless.verdict()
+
+
 def test_the_record_does_not_grow_beyond_its_largest_size_and_is_sealed(at: Desk) -> None:
     at.write("upload", os.urandom(8 << 20))
     script = "curl -sS -T upload https://api.example/upload; sleep 3; touch finished"

@@ -141,3 +141,23 @@ def test_blanks_without_end_are_not_held_for_ever() -> None:
 
 def test_an_empty_table_costs_nothing_and_holds_nothing() -> None:
     assert passed([SECRET], Table()) == SECRET
+
+
+def test_each_needle_is_looked_for_once_in_each_stretch_however_many_stand_there() -> None:
+    """A body of nothing but placeholders would else be searched to its end for each of them."""
+
+    class Counted(bytes):
+        read = 0
+
+        def find(self, *args: object) -> int:  # type: ignore[override]
+            at = super().find(*args)  # type: ignore[arg-type]
+            Counted.read += (at if at >= 0 else len(self)) - (args[1] if len(args) > 1 else 0)  # type: ignore[operator]
+            return at
+
+    text = Counted(SECRET * 1000)
+    hits, at, count = TABLE.hits(text), 0, 0
+    while (hit := hits.first(at)) is not None:
+        assert hit[0] == at
+        at, count = hit[0] + len(hit[1].text), count + 1
+    assert count == 1000
+    assert Counted.read <= 32 * len(text)  # two pairs, and no more than sixteen needles of each

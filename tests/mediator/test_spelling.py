@@ -55,6 +55,13 @@ def test_a_spelling_is_undone(spelling: str) -> None:
     assert normal(TEXT.encode()) in normal(spelled)
 
 
+@pytest.mark.parametrize("end", [b"", b"\\u00zz", b"\\xZZ"])
+def test_a_megabyte_of_backslashes_is_read_in_time_that_follows_its_length(end: bytes) -> None:
+    """In time that follows its square this takes hours, and every thread of the process waits for it."""
+    assert normal(b"\\" * (1 << 20) + end) == end[1:]
+    assert mapped(b"\\" * (1 << 18) + b"\\u0073").text == b"s"
+
+
 def test_the_control_another_text_stays_another() -> None:
     for spelled in SPELLED.values():
         assert normal(TEXT.encode()) not in normal(spelled(TEXT[:-1] + "4").encode())
