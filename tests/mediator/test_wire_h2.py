@@ -15,8 +15,11 @@ import pytest
 from hyperframe.frame import ContinuationFrame, DataFrame, HeadersFrame, PingFrame, SettingsFrame
 
 from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd, Trailers
-from mediator.flow import STREAM_WINDOW
-from mediator.wire_h2 import MAX_RESETS
+from mediator import handler
+from mediator.flow import STREAM_WINDOW, FlowControlled
+from mediator.handler import AgentConnection
+from mediator.http import AgentHttp
+from mediator.wire_h2 import MAX_RESETS, AgentHttp2, UpstreamHttp2
 from tests.fakes.upstream import Call
 from tests.fakes.upstream_h2 import H2Upstream, Peer, React, echo, serving_h2
 from tests.mediator.rig import API, Rig, running
@@ -403,3 +406,73 @@ def test_the_control_a_client_whose_socket_is_shut_is_seen_as_closed() -> None:
     with pair() as (_, client, _):
         client.sock.shutdown(socket.SHUT_WR)
         assert closed(client)
+
+
+def test_a_silent_server_is_pinged_so_that_its_connection_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = handler._Settings
+    monkeypatch.setattr(handler, "_Settings", lambda: settings(http2_ping_keepalive=1))
+    release = threading.Event()
+
+    def react(peer: Peer, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.PingReceived):
+            release.set()
+            peer.answer(1, b"late")
+
+    with pair(react) as (_, client, upstream):
+        (answer,) = client.wait(client.ask("/think"))
+        assert answer.body == b"late"
+        assert release.is_set()
+        assert len(upstream.peers) == 1
+
+
+class BoomError(Exception):
+    """A bug."""
+
+
+def boom(*_: object, **__: object) -> None:
+    raise BoomError
+
+
+def boom_generator(*_: object, **__: object) -> Iterator[object]:
+    raise BoomError
+    yield
+
+
+async def boom_later(*_: object, **__: object) -> None:
+    raise BoomError
+
+
+PLACES: dict[str, tuple[object, str, Any]] = {
+    "agent's frames": (AgentHttp2, "handle_h2_event", boom_generator),
+    "agent's events": (AgentHttp2, "_handle_event", boom_generator),
+    "server's frames": (UpstreamHttp2, "handle_h2_event", boom_generator),
+    "server's events": (UpstreamHttp2, "_handle_event2", boom_generator),
+    "acknowledging": (FlowControlled, "acknowledge_received_data", boom),
+    "releasing": (FlowControlled, "release", boom),
+    "stuck": (AgentHttp, "_stuck_at_server", boom),
+    "full": (AgentHttp, "full", property(boom)),
+    "draining": (AgentConnection, "_drained", boom_later),
+    "goodbye": (FlowControlled, "_receive_goaway_frame", boom),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_bug_in_http2_ends_the_connection_at_once_and_marks_the_run(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, broken = PLACES[place]
+    if place in ("stuck", "goodbye"):  # what a connection looks up when it begins
+        monkeypatch.setattr(owner, name, broken)
+    with pair() as (rig, client, _):
+        client.wait(client.ask("/warm"))
+        monkeypatch.setattr(owner, name, broken)
+        began = time.monotonic()
+        with suppress(OSError):
+            client.ask("/x", body=b"hello")
+            client.sock.sendall(b"\0\0\x08\x07\0\0\0\0\0" + b"\0" * 8)
+        assert closed(client)
+        assert time.monotonic() - began < 5
+    assert len(rig.fatal) == 1
+    assert "BoomError" in rig.fatal[0]
