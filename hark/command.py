@@ -7,16 +7,19 @@ nothing else. What a program loads later from somewhere else is not guessed; `-r
 
 import glob
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from hark.bundle.regular import open_regular
 from hark.errors import HarkError
 from hark.toolchains import companions, user_site
 
 MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
-_SHEBANG_BYTES: Final = 256  # BINPRM_BUF_SIZE: the kernel reads no more of a `#!` line
+SHEBANG_BYTES: Final = 256  # BINPRM_BUF_SIZE: the kernel reads no more of a `#!` line
+_FIRST_WORD_ENDS: Final = re.compile(rb"[ \t\0]")
 _VENV_CFG_BYTES: Final = 1 << 16
 _STANDARD_LIBRARY: Final = ("lib*/python3*/os.py",)
 _LANDMARKS: Final = (
@@ -112,6 +115,8 @@ def _check(candidate: str, name: str) -> None:
         raise CommandError(f"{name}: {os.strerror(error.errno or 0).lower()}", 126) from None
     if stat.S_ISDIR(mode):
         raise CommandError(f"{name}: is a directory", 126)
+    if not stat.S_ISREG(mode):
+        raise CommandError(f"{name}: is no regular file", 126)
     if not os.access(candidate, os.X_OK):
         raise CommandError(f"{name}: permission denied; make it executable or name its interpreter", 126)
 
@@ -171,7 +176,7 @@ def is_installation(prefix: str, home: str, marks: tuple[str, ...] = _LANDMARKS)
 def _venv_home(prefix: str) -> Iterator[str]:
     """Yield `home` of a virtual environment's pyvenv.cfg (PEP 405): the directory of its base interpreter."""
     try:
-        with open(f"{prefix}/pyvenv.cfg", "rb") as file:
+        with open(open_regular(f"{prefix}/pyvenv.cfg"), "rb") as file:
             text = file.read(_VENV_CFG_BYTES).decode("utf-8", "replace")
     except OSError:
         return
@@ -182,15 +187,17 @@ def _venv_home(prefix: str) -> Iterator[str]:
 
 
 def _interpreter(program: str, path: str) -> str | None:
-    """Return the program that a `#!` line names, looked up in `path` behind env(1), or None for a binary."""
+    """Return the program that a `#!` line names, looked up in `path` behind env(1), or None for a binary.
+
+    An agent of an earlier run may have written the line, and what it names is shown: so never anything but
+    what the kernel would execute.
+    """
     try:
-        with open(program, "rb") as file:
-            head = file.read(_SHEBANG_BYTES)
+        with open(open_regular(program), "rb") as file:
+            head = file.read(SHEBANG_BYTES)
     except OSError as error:
-        raise CommandError(f"{program}: {os.strerror(error.errno or 0).lower()}", 126) from None
-    if not head.startswith(b"#!"):
-        return None
-    words = os.fsdecode(head[2:].partition(b"\n")[0]).split()
+        raise CommandError(f"{program}: {(error.strerror or '').lower()}", 126) from None
+    words = shebang(head)
     if not words:
         return None
     if os.path.basename(words[0]) == "env":
@@ -199,4 +206,22 @@ def _interpreter(program: str, path: str) -> str | None:
             return _which(named, "/", path)
     if not os.path.exists(words[0]):
         raise CommandError(f"{program}: its interpreter {words[0]} does not exist", 127)
+    _check(words[0], f"{program}: its interpreter {words[0]}")
     return words[0]
+
+
+def shebang(head: bytes) -> list[str]:
+    """Return the words of the `#!` line that a file begins with: none where the kernel sees none in it.
+
+    As load_script in the kernel's fs/binfmt_script.c: spaces and tabs alone stand between words, NUL ends the
+    first one, and a line whose first word does not end within what the kernel reads is no such line.
+    """
+    head = head[:SHEBANG_BYTES]
+    if not head.startswith(b"#!"):
+        return []
+    line, newline, _ = head[2:].partition(b"\n")
+    line = line.lstrip(b" \t")
+    if not newline and len(head) == SHEBANG_BYTES and not _FIRST_WORD_ENDS.search(line):
+        return []
+    line = line.partition(b"\0")[0]
+    return [os.fsdecode(word) for word in line.replace(b"\t", b" ").split(b" ") if word]

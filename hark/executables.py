@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hark.caller import expanded
-from hark.command import CommandError, find_command
+from hark.command import CommandError, find_command, shebang
 from hark.errors import PolicyError
 from launcher.plan import Grant
 from launcher.view import contains
@@ -26,7 +26,6 @@ from launcher.view import contains
 MAX_PROGRAMS: Final = 4096  # each is a rule that the kernel walks through
 _MAX_CHAIN: Final = 5  # scripts that interpret scripts; the kernel stops there
 _HEAD_BYTES: Final = 1 << 12  # the program headers follow the ELF header in everything that linkers write
-_SHEBANG_BYTES: Final = 256  # BINPRM_BUF_SIZE
 _ELF64_LITTLE: Final = b"\x7fELF\x02\x01"  # both architectures that hark knows
 _PT_INTERP: Final = 3
 
@@ -116,8 +115,7 @@ def _head(program: str) -> bytes:
 
 
 def _shebang(program: str) -> list[str]:
-    head = _head(program)[:_SHEBANG_BYTES]
-    return os.fsdecode(head[2:].partition(b"\n")[0]).split() if head.startswith(b"#!") else []
+    return shebang(_head(program))
 
 
 def _with_loader(program: str) -> Iterator[str]:

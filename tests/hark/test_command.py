@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.command import Command, CommandError, find_command
+from hark.command import Command, CommandError, find_command, installation
 
 
 def script(path: Path, text: str) -> Path:
@@ -127,3 +127,44 @@ def test_a_project_cannot_have_a_directory_granted_that_is_no_installation(tmp_p
         script(venv / "bin" / "python", "\x7fELF")
         (venv / "pyvenv.cfg").write_text(f"home = {other}/bin\n")
     assert str(other) not in find(str(venv / "bin" / "python"), tmp_path).needs
+
+
+SECRET_LINES = {
+    "a file that is no program": b"#!%s\necho\n",
+    "a word that ends where only Python ends one": b"#!%s\x0b/../x\necho\n",
+    "a line longer than what the kernel reads of it": b"#!%s\x0b" + b"A" * 300 + b"\necho\n",
+}
+
+
+@pytest.mark.parametrize("line", SECRET_LINES.values(), ids=SECRET_LINES)
+def test_a_script_cannot_have_a_file_granted_by_naming_it_as_its_interpreter(tmp_path, line):
+    key = tmp_path / "home" / ".ssh" / "id"
+    key.parent.mkdir(parents=True)
+    key.write_text("secret")
+    agent = tmp_path / "agent"
+    agent.write_bytes(line % os.fsencode(key))
+    agent.chmod(0o755)
+    try:
+        needs: tuple[str, ...] = find("./agent", tmp_path).needs
+    except CommandError:
+        needs = ()
+    assert str(key) not in needs
+    key.chmod(0o755)
+    agent.write_bytes(b"#!%s\necho\n" % os.fsencode(key))  # control: an interpreter is granted
+    assert str(key) in find("./agent", tmp_path).needs
+
+
+@pytest.mark.parametrize("name", ["agent", ".venv/pyvenv.cfg", "interpreter"])
+def test_a_pipe_where_a_file_should_be_stops_nobody(tmp_path, name):
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    script(tmp_path / ".venv" / "bin" / "python", "#!/bin/sh\n")
+    script(tmp_path / "script", f"#!{tmp_path}/interpreter\n")
+    os.mkfifo(tmp_path / name)
+    (tmp_path / name).chmod(0o755)
+    assert (
+        str(tmp_path / ".venv") in installation(str(tmp_path / ".venv"), "/nowhere")
+        or name != ".venv/pyvenv.cfg"
+    )
+    for command in ("./agent", "./script"):
+        with pytest.raises(CommandError, match=r"no regular file|no such file|does not exist"):
+            find(command, tmp_path)
