@@ -11,8 +11,9 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Self
 
 from hark.errors import ConfinementError
@@ -37,6 +38,8 @@ class Cover:
     folder: int
     """Descriptor of the folder that it is in, wherever that is moved to."""
     empty: bool
+    shown: int | None = None
+    """Descriptor of the file of ours that it is covered by, if it is neither empty nor a view of itself."""
 
 
 class Covers:
@@ -53,13 +56,26 @@ class Covers:
         self._folders: dict[str, int] = {}
 
     @classmethod
-    def over(cls, masked: Iterable[str], protected: Iterable[str], empties: Iterable[str]) -> Self:
-        """Watch over what is covered by now; the rest was not there. Raises ConfinementError."""
+    def over(
+        cls,
+        masked: Iterable[str],
+        protected: Iterable[str],
+        empties: Iterable[str],
+        shown: Mapping[str, int] = MappingProxyType({}),
+    ) -> Self:
+        """Watch over what is covered by now; the rest was not there. Raises ConfinementError.
+
+        At the paths of `shown` lie files of ours, whatever else they are; the descriptors of them are valid
+        still when what was mounted of them is gone.
+        """
         try:
             covers = cls(empties)
+            for path, descriptor in shown.items():
+                covers._add_shown(path, descriptor)
             for paths, empty in ((masked, True), (protected, False)):
                 for path in paths:
-                    covers._add(path, empty=empty)
+                    if path not in shown:
+                        covers._add(path, empty=empty)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EMFILE):
                 raise ConfinementError(
@@ -81,9 +97,16 @@ class Covers:
         bare = self._is_bare(cover, place)
         os.close(place)
         if not bare:
-            events = _CREATED | _MOVED_TO | _ONLY_DIRECTORY
-            watch = kernel.watch(self._watch, f"/proc/self/fd/{cover.folder}", events)
-            self._covers.setdefault(watch, {})[name] = cover
+            self._watch_over(name, cover)
+
+    def _add_shown(self, path: str, descriptor: int) -> None:
+        parent, _, name = path.rpartition("/")
+        self._watch_over(name, Cover(path, self._folder(parent or "/"), empty=False, shown=descriptor))
+
+    def _watch_over(self, name: str, cover: Cover) -> None:
+        events = _CREATED | _MOVED_TO | _ONLY_DIRECTORY
+        watch = kernel.watch(self._watch, f"/proc/self/fd/{cover.folder}", events)
+        self._covers.setdefault(watch, {})[name] = cover
 
     def _folder(self, path: str) -> int:
         if path not in self._folders:
@@ -142,12 +165,14 @@ class Covers:
 
     def _is_bare(self, cover: Cover, place: int) -> bool:
         """Whether nothing covers what the descriptor `place` stands for."""
+        if cover.shown is not None:
+            return _identity(place) != _identity(cover.shown)
         if cover.empty:
             return _identity(place) not in self._marks
         return not os.fstatvfs(place).f_flag & os.ST_RDONLY
 
     def _put(self, cover: Cover, place: int) -> None:
-        source = place
+        source = place if cover.shown is None else cover.shown
         if cover.empty:
             folder = stat.S_ISDIR(os.fstat(place).st_mode)
             source = next(empty for empty in self._empties if stat.S_ISDIR(os.fstat(empty).st_mode) == folder)

@@ -28,9 +28,9 @@ from launcher.view import SHARED_SCRATCH, Kind, View, parts
 _NO_SPECIAL: Final = kernel.MS_NOSUID | kernel.MS_NODEV
 _READ_ONLY: Final = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
 _SCAFFOLD: Final = "/.hark"
-"""Where sources of small mounts stand until the agent starts; what is empty is kept for `launcher.covers`."""
+"""Where sources of small mounts stand until the agent starts."""
 _COVERS: Final = "/.covers"
-"""Where what is empty stands from then on."""
+"""Where they stand from then on, for `launcher.covers`: the kernel mounts no file without a name."""
 _EMPTY_FILE: Final = f"{_SCAFFOLD}/file"
 _EMPTY_DIRECTORY: Final = f"{_SCAFFOLD}/directory"
 
@@ -240,41 +240,43 @@ def _parents_to_pin(path: str, view: View) -> Iterable[str]:
     return ["/" + "/".join(names[:length]) for length in range(top + 1, len(names))]
 
 
-def show_files(files: Mapping[str, bytes]) -> None:
+def show_files(files: Mapping[str, bytes]) -> dict[str, int]:
     """Show each of `files` read-only at its path, over what the view has there.
 
-    Where two paths lead to one place in the view, what is shown is the first's.
+    Where two paths lead to one place in the view, what is shown is the first's. Returned are the places that
+    had something else, with a descriptor of what is shown there.
     """
     taken: set[str] = set()
+    over: dict[str, int] = {}
     for number, (path, content) in enumerate(sorted(files.items())):
         place = os.path.realpath(path)
         if place in taken:
-            continue  # nor could the scaffold be taken down with a mount on a file of its own
+            continue
         taken.add(place)
         try:
             if os.path.exists(place):
                 source = f"{_SCAFFOLD}/{number}"
                 _write(source, content, _mode(content))
                 _bind_read_only(source, place)
+                over[place] = os.open(source, os.O_PATH | os.O_CLOEXEC)
             else:
                 os.makedirs(os.path.dirname(place), exist_ok=True)
                 _write(place, content, _mode(content))
         except OSError as error:
             reason = os.strerror(error.errno or 0).lower()
             raise ConfinementError(f"cannot show {path} to the agent: {reason}") from error
+    return over
 
 
-def watched(view: View) -> Covers:
-    """Watch over what `build` has covered."""
-    return Covers.over((*view.masked, *view.hidden), view.protected, (_EMPTY_FILE, _EMPTY_DIRECTORY))
+def watched(view: View, over: Mapping[str, int]) -> Covers:
+    """Watch over what `build` and `show_files` have covered."""
+    shown = {path: descriptor for path, descriptor in over.items() if _granted(path, view)}
+    empties = (_EMPTY_FILE, _EMPTY_DIRECTORY)
+    return Covers.over((*view.masked, *view.hidden), view.protected, empties, shown)
 
 
 def finish(workdir: str) -> None:
-    """Take the scaffold away, make the root read-only, and go where the agent starts."""
-    for name in os.listdir(_SCAFFOLD):
-        path = f"{_SCAFFOLD}/{name}"
-        if path not in (_EMPTY_FILE, _EMPTY_DIRECTORY):
-            os.unlink(path)
+    """Close the scaffold, make the root read-only, and go where the agent starts."""
     os.chmod(_SCAFFOLD, 0)
     os.rename(_SCAFFOLD, _COVERS)
     _make_read_only("/")

@@ -165,3 +165,58 @@ def test_a_path_that_cannot_be_covered_again_ends_the_run() -> None:
     assert result.ended is not None
     assert result.ended.killed is not None
     assert "move_mount" in result.ended.killed
+
+
+SHOWN = """
+import os, time
+open("ready", "w").close()
+while not os.path.exists("go"): time.sleep(0.01)
+deadline = time.monotonic() + GIVEN
+while open("token").read() != "placeholder" and time.monotonic() < deadline: time.sleep(0.01)
+print(open("token").read())
+"""
+
+
+def shown(
+    *, who: str = "ordinary user", masked: bool = False, change: Callable[[], Any] | None = None
+) -> Result:
+    """Run an agent that is shown a file of ours in the place of one that is saved anew outside."""
+
+    def work() -> Result:
+        token = folder / "token"
+        token.write_text("the real value")
+        program = SHOWN.replace("GIVEN", "0.3" if change else "5")
+        what = plan(
+            folder,
+            (SYSTEM_PYTHON, "-I", "-c", program),
+            files={str(token): b"placeholder"},
+            masked=(str(token),) if masked else (),
+        )
+
+        def during(_boundary: object) -> None:
+            while not (folder / "ready").exists():
+                time.sleep(0.01)
+            save(token)
+            save(token)  # what covers it the second time was put there by the watch
+            (folder / "go").touch()
+
+        return run_here(what, during=during)
+
+    with project(who) as folder:
+        result: Result = apart(work, who=who, change=change)
+    return result
+
+
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_file_with_placeholders_is_shown_again_where_the_real_one_was_saved_anew(
+    who: str, masked: bool
+) -> None:
+    result = shown(who=who, masked=masked)
+    assert result.out == "placeholder\n", result.error
+    assert result.ended is not None
+    assert [os.path.basename(path) for path in result.ended.replaced] == ["token"]
+
+
+def test_without_the_watch_the_real_file_lies_bare() -> None:
+    assert shown(change=without(Covers, "restore", lambda _self: [])).out == "new\n"
