@@ -21,7 +21,7 @@ from hark.policy_file import OVERRULED
 from hark.preparation import Prepared
 from launcher import ceilings
 from launcher.plan import Access
-from launcher.supervise import Facts
+from launcher.report import Facts
 
 PROVIDERS: Final = ("network", "dns", "secrets")
 """What of the run is recorded: RunStart's ProviderSet. Clock, randomness, input and files are not yet."""

@@ -26,7 +26,8 @@ from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, Re
 from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
 from hark.visible import visible
 from launcher.plan import GATEWAY_V4
-from launcher.supervise import Boundary, Ended, NeverStarted, launch
+from launcher.report import Ended, NeverStarted
+from launcher.supervise import Boundary, launch
 
 if TYPE_CHECKING:
     from hark.bundle.deliver import Destination

@@ -13,9 +13,9 @@ import signal
 import socket
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from hark.errors import ConfinementError, HarkError
 from launcher import wire
@@ -24,6 +24,7 @@ from launcher.caller import inherited, settle_streams
 from launcher.doorway import Doorway
 from launcher.identity import Identity, agent_identity
 from launcher.plan import Plan, Sockets
+from launcher.report import AppliedGrant, Ended, Facts, NotExecutableError, NotFoundError
 from launcher.signals import FOR_GROUP, TERMINATING, Inbox, stop_as
 from launcher.streams import empty_input_in_background, write_only_terminals
 from launcher.terminal import Relay
@@ -34,91 +35,11 @@ if TYPE_CHECKING:
 _LOST: Final = "the process that holds the boundary was ended by something else"
 
 
-class NeverStarted(HarkError):  # noqa: N818  (the outcome's own name)
-    """The boundary stood, but the program could not be executed in it."""
-
-
-class NotFoundError(NeverStarted):
-    """The program or its interpreter is not there."""
-
-    exit_code: ClassVar[int] = 127
-
-
-class NotExecutableError(NeverStarted):
-    """The program is there and cannot be executed."""
-
-    exit_code: ClassVar[int] = 126
-
-
 _FAILURES: Final[dict[str, type[HarkError]]] = {
     wire.CONFINEMENT: ConfinementError,
     wire.NOT_FOUND: NotFoundError,
     wire.NOT_EXECUTABLE: NotExecutableError,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run ended. Exactly one of `code` and `signal` is set."""
-
-    code: int | None = None
-    signal: int | None = None
-    passed_on: int | None = None
-    """The last SIGINT, SIGTERM, SIGHUP or SIGQUIT that was sent to us, and passed on, while the agent ran.
-    What the agent's own terminal makes of Ctrl-C is the agent's own affair and not in here."""
-    limit: str | None = None
-    """Which of the plan's limits was passed, in words: everything inside was ended."""
-    killed: str | None = None
-    """Why the boundary was ended by us or by an accident; the agent's own end otherwise."""
-    refused: tuple[str, ...] = ()
-    """Programs, by the names they gave themselves, that were refused a user namespace."""
-    replaced: tuple[str, ...] = ()
-    """Paths that are kept from the agent and lay bare for a moment, since another program replaced them."""
-    left: int = 0
-    """How many processes of the agent's were still there when its first one ended, and were ended with it."""
-
-    cut_short: bool = False
-    """The run was to wait for every process, and a signal ended that."""
-
-    @property
-    def interrupted(self) -> int | None:
-        """The signal that was passed on, if the run ended of it: the agent killed, or its code says so."""
-        of_it = self.passed_on is not None and self.status == 128 + self.passed_on
-        return self.passed_on if of_it or self.cut_short else None
-
-    @property
-    def status(self) -> int:
-        """The exit status as a shell gives it."""
-        return 128 + (self.signal or 0) if self.code is None else self.code
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedGrant:
-    """One grant as it was put in force."""
-
-    path: str
-    access: str
-    why: str
-    owners: str
-    """How the agent meets the owners of the files in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What was in force, for the record."""
-
-    kernel: str
-    machine: str
-    landlock_abi: int
-    uid: int
-    gid: int
-    grants: tuple[AppliedGrant, ...]
-    withheld: tuple[str, ...]
-    """Grants not given, because a hidden path contains them."""
-    uncovered: tuple[str, ...]
-    """Masked, protected or hidden paths that were not there, so that nothing could be put over them."""
-    settings_unset: tuple[str, ...]
-    """Network settings this kernel would not take: refusals may then be slower, never weaker."""
 
 
 def launch(plan: Plan) -> "Boundary":

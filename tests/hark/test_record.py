@@ -12,7 +12,7 @@ from hark.bundle.events import EnvSnapshot, PolicyLoaded, encode
 from hark.bundle.hashing import leaf_hash
 from hark.policy.model import Address, Limits, Rule, Speaks
 from hark.preparation import Options, Prepared, prepare
-from launcher.supervise import AppliedGrant, Facts
+from launcher.report import AppliedGrant, Facts
 from mediator.proxy import read_proxies
 
 

@@ -15,7 +15,7 @@ from hark.run import (
     not_found,
     summary_lines,
 )
-from launcher.supervise import Ended, NotFoundError
+from launcher.report import Ended, NotFoundError
 from mediator.ledger import Denied, Summary
 
 

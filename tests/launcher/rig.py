@@ -19,7 +19,8 @@ import launcher.build  # what the launcher's child would import after the change
 from hark.errors import HarkError
 from launcher import kernel
 from launcher.plan import Access, Grant, Plan
-from launcher.supervise import Boundary, Ended, Facts, launch
+from launcher.report import Ended, Facts
+from launcher.supervise import Boundary, launch
 from launcher.system import system_grants
 from tests.fakes.gateway import FakeGateway
 from tests.support.user import UID

@@ -11,7 +11,8 @@ from launcher import kernel, trees
 from launcher.build import enter_user_namespace
 from launcher.identity import UNOWNED_ID, Identity, agent_identity
 from launcher.plan import Access, Grant
-from launcher.supervise import Boundary, Ended
+from launcher.report import Ended
+from launcher.supervise import Boundary
 from tests.launcher.rig import WHO, apart, contained, shell
 
 pytestmark = pytest.mark.attack

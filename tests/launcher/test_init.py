@@ -2,7 +2,7 @@
 
 import pytest
 
-from launcher.supervise import Ended
+from launcher.report import Ended
 from tests.launcher.rig import WHO, python, shell
 
 pytestmark = pytest.mark.attack

@@ -8,7 +8,7 @@ import pytest
 
 from launcher import kernel
 from launcher.plan import Access, Grant
-from launcher.supervise import Ended
+from launcher.report import Ended
 from tests.launcher.rig import (
     WHO,
     Result,

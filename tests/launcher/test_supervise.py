@@ -16,7 +16,8 @@ import pytest
 from hark.errors import ConfinementError
 from launcher import build, kernel, landlock, network, seccomp, wire
 from launcher.plan import Access, Grant
-from launcher.supervise import Boundary, Ended, launch
+from launcher.report import Ended
+from launcher.supervise import Boundary, launch
 from launcher.watch import Watch
 from tests.launcher.rig import (
     WHO,
@@ -184,25 +185,6 @@ def test_an_agent_that_handles_sigterm_ends_its_own_way_and_is_not_interrupted()
     result = shell(script, during=interrupt)
     assert (result.ended, result.out) == (Ended(code=0, passed_on=signal.SIGTERM), "bye\n")
     assert result.ended.interrupted is None
-
-
-@pytest.mark.parametrize(
-    ("ended", "interrupted"),
-    [
-        (Ended(code=0), None),
-        (Ended(code=143), None),
-        (Ended(signal=signal.SIGTERM), None),
-        (Ended(code=0, passed_on=signal.SIGTERM), None),
-        (Ended(code=1, passed_on=signal.SIGINT), None),
-        (Ended(signal=signal.SIGKILL, passed_on=signal.SIGTERM), None),
-        (Ended(code=143, passed_on=signal.SIGTERM), signal.SIGTERM),
-        (Ended(signal=signal.SIGINT, passed_on=signal.SIGINT), signal.SIGINT),
-    ],
-)
-def test_a_run_is_interrupted_only_if_it_ended_of_what_was_passed_on(
-    ended: Ended, interrupted: int | None
-) -> None:
-    assert ended.interrupted == interrupted
 
 
 @pytest.mark.attack

@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from launcher.supervise import Boundary, Ended
+from launcher.report import Ended
+from launcher.supervise import Boundary
 from tests.launcher.rig import python, shell
 
 pytestmark = pytest.mark.attack
