@@ -2,11 +2,13 @@
 
 import contextlib
 import socket
+from collections.abc import Iterator
 from typing import Final
 from unittest.mock import patch
 
 from hark.policy.model import Address, Rule, Speaks
 from mediator import tunnel
+from mediator.borders import Borders
 from tests.attacks.registry import Outcome, add, run_without
 from tests.fakes.raw import raw_server
 from tests.mediator.rig import API, OTHER, running, secret
@@ -62,8 +64,14 @@ def _comes_in() -> Outcome:
     return Outcome.seen(f"the agent got {len(got)} bytes", succeeded=sent in got)
 
 
-def _unsearched() -> contextlib.AbstractContextManager[object]:
-    return patch.multiple(tunnel.StreamSwap, at_once=lambda _, piece: piece, finish=lambda _: b"")
+@contextlib.contextmanager
+def _unsearched() -> Iterator[None]:
+    """Without the search of the stream, and that across the borders of its events."""
+    with (
+        patch.multiple(tunnel.StreamSwap, at_once=lambda _, piece: piece, finish=lambda _: b""),
+        patch.object(Borders, "check", lambda *_: None),
+    ):
+        yield
 
 
 add(26, "a placeholder in raw TCP", _leaves, run_without(_unsearched, _leaves))
