@@ -19,10 +19,9 @@ ROUNDS: Final = 3
 """A text within a text (JSON in a form, in JSON) is undone so often; nobody nests deeper."""
 WIDEST: Final = 12  # bytes of the longest common spelling of one character: `\\\\u0073`, `&amp;#x0073;`
 _BLANKS: Final = b" \t\r\n\v\f\\"
-_NAMED: Final = {b"quot": b'"', b"amp": b"&", b"lt": b"<", b"gt": b">", b"apos": b"'"}
-_ENTITY: Final = re.compile(
-    rb"&(?:amp;){0,3}(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|(quot|amp|lt|gt|apos));"
-)
+_NAMED: Final = {b"amp": b"&", b"quot": b'"', b"lt": b"<", b"gt": b">", b"apos": b"'"}
+_AMPERSAND: Final = re.compile(rb"&amp;")
+_ENTITY: Final = re.compile(rb"&(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|(quot|lt|gt|apos));")
 _ESCAPE: Final = re.compile(rb"\\(?<!\\\\)\\*+(?:[uU]00|x)([0-9a-fA-F]{2})")
 """Of a run of backslashes only the first begins a match, and it takes all of them: a body of nothing else
 would be read in quadratic time, and no other thread runs while an expression is matched."""
@@ -63,7 +62,7 @@ def normal(data: bytes) -> bytes:
     for _ in range(ROUNDS):
         size = len(data)
         if b"&" in data:
-            data = _ENTITY.sub(_entity, data)
+            data = _ENTITY.sub(_entity, data.replace(b"&amp;", b"&"))
         if b"\\" in data:
             data = _ESCAPE.sub(_hexadecimal, data)
         if b"%" in data:
@@ -80,6 +79,7 @@ def mapped(data: bytes) -> Mapped:
     whole = Mapped(data, list(range(len(data))), list(range(1, len(data) + 1)))
     for _ in range(ROUNDS):
         size = len(whole.text)
+        whole = _through(whole, _AMPERSAND, lambda _: b"&")
         for pattern, undone in ((_ENTITY, _entity), (_ESCAPE, _hexadecimal), (_PERCENT, _hexadecimal)):
             whole = _through(whole, pattern, undone)
         if len(whole.text) == size:
