@@ -55,6 +55,21 @@ graph = StateGraph(State).add_node("ask", ask).add_edge(START, "ask").add_edge("
 print(graph.invoke({"text": "hi"})["text"])
 """
 
+MCP: Final = """
+import asyncio
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+async def main():
+    place = streamable_http_client("https://tools.example/mcp")
+    async with place as streams, ClientSession(*streams[:2]) as session:
+        await session.initialize()
+        answer = await session.call_tool("echo", {"text": "hi"})
+        print(answer.content[0].text)
+
+asyncio.run(main())
+"""
+
 
 def _keyed(variable: str, host: str) -> str:
     return f'[secrets.{variable}]\nenv = "REAL_KEY"\nhosts = ["{host}"]\n'
@@ -119,6 +134,16 @@ MODELS: Final = (
         GEMINI,
     ),
     _sdk("LangGraph", "langgraph", "OPENAI_API_KEY", OPENAI_KEY, "api.openai.com", LANGGRAPH),
+    Client(
+        name="mcp",
+        program=lambda kit: kit.python,
+        version=lambda kit: [kit.python, "-c", "import importlib.metadata as m; print(m.version('mcp'))"],
+        task=lambda kit: [kit.python, "task.py"],
+        says=SAYS,
+        trust="SSL_CERT_FILE",
+        hosts=("tools.example",),
+        files={"task.py": MCP},
+    ),
     _agent(
         "Claude Code",
         "../@anthropic-ai/claude-code-linux-x64/claude",

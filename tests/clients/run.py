@@ -60,6 +60,7 @@ def world(folder: Path) -> Iterator[World]:
         go_proxy(server)
         models.anthropic(server)
         models.openai(server)
+        models.tools(server)
         routes.gemini = models.gemini
         others = {GRPC: calls.address, SOCKET: chat.address}
         addresses = dict.fromkeys(HOSTS, server.address) | others

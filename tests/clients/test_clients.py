@@ -44,6 +44,8 @@ def test_does_its_work(client: Client, at: Desk, fetched: Kit, server: World):
     assert client.says in ended.stdout, ended.stderr
     assert at.verdict().startswith("VERIFIED")
     assert {event["host"] for event in at.events("LlmRequest")} == set(client.hosts)
+    if client.name == "mcp":
+        assert [event["tool"] for event in at.events("ToolCallRequest", "ToolCallResult")] == ["echo", "echo"]
     record = at.bundle.read_bytes()
     for name, value in client.caller.items():
         assert value.encode() not in record, name

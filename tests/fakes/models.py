@@ -35,6 +35,33 @@ def gemini(call: Call) -> None:
         _json(call, _content(TEXT))
 
 
+def tools(server: Upstream) -> None:
+    """Serve the Model Context Protocol over HTTP at /mcp, with the one tool `echo`."""
+    server.on("/mcp")(_tool)
+
+
+def _tool(call: Call) -> None:
+    message = json.loads(call.body) if call.command == "POST" else {}
+    if call.command != "POST":
+        call.reply(405)
+    elif "id" not in message:
+        call.reply(202)
+    else:
+        _json(call, {"jsonrpc": "2.0", "id": message["id"], "result": _result(message)})
+
+
+def _result(message: Event) -> Event:
+    match message["method"]:
+        case "initialize":
+            info = {"name": "stub", "version": "1"}
+            version = message["params"]["protocolVersion"]
+            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+        case "tools/list":
+            return {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+        case _:
+            return {"content": [{"type": "text", "text": TEXT}], "isError": False}
+
+
 def _messages(call: Call) -> None:
     message = {
         "id": "msg_1",
