@@ -33,14 +33,17 @@ KEY_FILES: Final = (
 PROTECTED: Final = (
     # git, hooks of its helpers, shells and their version managers
     *(".gitmodules", ".pre-commit-config.yaml", ".husky", "lefthook.yml", ".lefthook.yml", ".envrc"),
-    *("mise.toml", ".mise.toml"),
+    *("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml"),
+    *(".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml", ".hg/hgrc"),
     # editors
     *(".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".exrc", ".nvim.lua"),
-    ".dir-locals.el",
+    *(".nvimrc", ".vimrc", ".dir-locals.el", ".dir-locals-2.el", ".helix"),
     # agents
     *(".claude", ".cursor", ".codex", ".gemini", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"),
     *("GEMINI.md", ".cursorrules", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".continue"),
     *(".aider.conf.yml", ".opencode", "opencode.json", ".junie", ".kiro", ".amazonq", ".qwen"),
+    *("opencode.jsonc", "AGENTS.override.md", "AGENT.md", ".agents", ".goosehints", ".crush.json"),
+    *("crush.json", ".roomodes", ".trae", ".factory", ".github/copilot-instructions.md"),
 )
 """Paths that git, an editor, a shell or another agent acts on without being asked."""
 

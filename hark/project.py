@@ -78,12 +78,17 @@ def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, 
         if holds_credentials(entry):
             masked += _target(entry, root)
         elif entry.name == ".git":
-            watched += _repository(entry, root)
+            watched += _repository(entry, root, home)
+        elif acting and entry.name == "HEAD":
+            watched += _obeyed(os.path.dirname(entry.path), os.path.dirname(entry.path), root, home)
+            deeper.append(entry.path)
         elif acting and entry.path not in watched:
             deeper.append(entry.path)
     masked += aliases(root, masked)
     excepted = {f"{root}/{name}" for name in unprotect}
-    kept = tuple(path for path in dict.fromkeys(watched) if path not in excepted)
+    files, folders = _led_to(watched, root)
+    deeper += folders
+    kept = tuple(path for path in dict.fromkeys((*watched, *files)) if path not in excepted)
     shown = [path for path in kept if os.path.lexists(path) and path not in masked]
     shown += aliases(root, shown)
     unmasked = {f"{root}/{name}" for name in unmask}
@@ -127,12 +132,33 @@ def made_since(project: Project) -> dict[str, int]:
     return {entry.path: 1 for entry in _walk(project.root) if acted_on(entry) and entry.path not in known}
 
 
-def _repository(entry: os.DirEntry[str], root: str) -> list[str]:
+def _repository(entry: os.DirEntry[str], root: str, home: str) -> list[str]:
     """List what git obeys by itself because of this `.git`, as far as it lies in the project."""
     if not entry.is_dir(follow_symlinks=False):
         return [entry.path]
-    worktree = os.path.dirname(entry.path)
-    return [path for path in obeyed(entry.path, worktree) if path.startswith(f"{root}/")]
+    return _obeyed(entry.path, os.path.dirname(entry.path), root, home)
+
+
+def _obeyed(git: str, worktree: str, root: str, home: str) -> list[str]:
+    return [path for path in obeyed(git, worktree, home) if path.startswith(f"{root}/")]
+
+
+def _led_to(paths: Iterable[str], root: str) -> tuple[list[str], list[str]]:
+    """List what links at and in protected paths lead to in the project: a hook is often a link to a script.
+
+    First what is protected as well: files, and what a protected path itself leads to. Then folders further
+    down, which are only compared.
+    """
+    protected: list[str] = []
+    compared: list[str] = []
+    for path in dict.fromkeys(paths):
+        for name in (path, *_files(path)):
+            real = os.path.realpath(name)
+            if not os.path.islink(name) or not real.startswith(f"{root}/") or not os.path.exists(real):
+                continue
+            whole = name == path or not os.path.isdir(real)
+            (protected if whole else compared).append(real)
+    return protected, compared
 
 
 def fingerprints(watched: tuple[str, ...]) -> dict[str, bytes]:

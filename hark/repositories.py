@@ -9,23 +9,66 @@ from collections.abc import Iterator
 from typing import Final
 
 MAX_CONFIG: Final = 1 << 16  # bytes of a repository's configuration that are read; git writes some hundred
+MAX_CONFIGS: Final = 64  # files of configuration that are read for one repository, included ones too
 MAX_MODULES: Final = 2_000  # directories looked at for submodules in one repository
 OBEYED: Final = ("hooks", "config", "config.worktree", "info", "commondir")
 """What git obeys in a repository's own directory. `commondir`, which worktrees have, sends it elsewhere."""
-_HOOKS_PATH: Final = re.compile(r"^\s*hookspath\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
-_INCLUDED: Final = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
+_USERS: Final = ("/etc/gitconfig", "~/.gitconfig", "~/.config/git/config")
+"""Configuration that holds for every repository: a relative path in it leads into each of them."""
+_SETTING: Final = re.compile(
+    r"^\s*(?:\[[^\]]*\]\s*)?(hookspath|path|worktree)\s*=\s*(?:\"([^\"\n]*)\"|([^\n#;]*))",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
-def obeyed(git: str, worktree: str) -> Iterator[str]:
-    """Yield the paths that git obeys for the repository in directory `git`, whether they exist or not."""
+def obeyed(git: str, worktree: str, home: str = "/") -> Iterator[str]:
+    """Yield the paths that git obeys for the repository in directory `git`, whether they exist or not.
+
+    Its worktrees, which may lie anywhere on the host, and its submodules count as well.
+    """
     for directory in (git, *_modules(f"{git}/modules")):
-        for name in OBEYED:
-            yield f"{directory}/{name}"
-    text = _text(f"{git}/config")
-    for found in _HOOKS_PATH.findall(text):
-        yield os.path.normpath(os.path.join(worktree, found.strip('"')))
-    for found in _INCLUDED.findall(text):
-        yield os.path.normpath(os.path.join(git, found.strip('"')))
+        places = (directory, *_worktrees(directory))
+        for place in places:
+            for name in OBEYED:
+                yield f"{place}/{name}"
+        yield from _configured(places, worktree if directory == git else "", home)
+
+
+def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[str]:
+    """Yield files that are included, however deeply, and directories of hooks that any of them names."""
+    pending = [f"{place}/{name}" for place in places for name in ("config", "config.worktree")]
+    pending += [f"{home}{name[1:]}" if name.startswith("~") else name for name in _USERS]
+    hooks: list[str] = []
+    seen: set[str] = set()
+    while pending and len(seen) < MAX_CONFIGS:
+        config = pending.pop(0)
+        if config in seen:
+            continue
+        seen.add(config)
+        for key, quoted, plain in _SETTING.findall(_text(config)):
+            value = _expanded((quoted or plain).strip(), home)
+            if key.lower() == "path" and value:
+                pending.append(os.path.normpath(os.path.join(os.path.dirname(config), value)))
+                yield pending[-1]
+            elif key.lower() == "worktree" and config == f"{places[0]}/config":
+                worktree = worktree or os.path.normpath(os.path.join(places[0], value))
+            elif key.lower() == "hookspath" and value:
+                hooks.append(value)
+    for value in hooks:
+        yield os.path.normpath(os.path.join(worktree or places[0], value))
+
+
+def _expanded(value: str, home: str) -> str:
+    return f"{home}{value[1:]}" if value.startswith("~/") else value
+
+
+def _worktrees(directory: str) -> Iterator[str]:
+    """Yield what the repository keeps for each of its linked worktrees."""
+    try:
+        entries = sorted(entry.path for entry in os.scandir(f"{directory}/worktrees"))
+    except OSError:
+        return
+    yield from entries[:MAX_MODULES]
 
 
 def _modules(directory: str) -> Iterator[str]:

@@ -238,3 +238,33 @@ def test_a_repository_and_other_names_that_the_agent_makes_are_found_at_any_dept
     (tree / "src" / "HEAD").write_text("no repository\n")
     (tree / "src" / ".mcp.json").write_text("{}")
     assert names(tree, tuple(made_since(before))) == {"sub/.git", "bare.git/HEAD", "src/.mcp.json"}
+
+
+def test_what_a_link_among_hooks_leads_to_is_protected_and_a_folder_compared(tree):
+    (tree / "scripts").mkdir()
+    (tree / "scripts" / "check").write_text("#!/bin/sh\n")
+    (tree / "shared").mkdir()
+    (tree / "shared" / "skill").write_text("x")
+    (tree / ".git" / "hooks" / "pre-commit").symlink_to("../../scripts/check")
+    (tree / ".git" / "hooks" / "out").symlink_to("/etc/passwd")
+    (tree / ".git" / "hooks" / "all").symlink_to("../..")
+    (tree / ".claude").mkdir()
+    (tree / ".claude" / "skills").symlink_to("../shared")
+    (tree / "CLAUDE.md").symlink_to("src/notes.md")
+    (tree / "src" / "notes.md").write_text("x")
+    protected = names(tree, look(tree).protected)
+    assert {"scripts/check", "src/notes.md"} <= protected
+    assert not {"shared", ".", "../../../../../../etc/passwd"} & protected
+    assert "scripts/check" not in names(tree, look(tree, unprotect=("scripts/check",)).protected)
+    before, watched = found(tree)
+    (tree / "shared" / "skill").write_text("y")
+    assert since(tree, before, watched) == {"shared/skill": 1}
+
+
+def test_a_bare_repository_is_protected_like_any_other(tree):
+    bare = tree / "store" / "x.git"
+    for name in ("objects", "refs", "hooks"):
+        (bare / name).mkdir(parents=True)
+    for name in ("HEAD", "config"):
+        (bare / name).write_text("x")
+    assert {"store/x.git/hooks", "store/x.git/config"} <= names(tree, look(tree).protected)
