@@ -1,6 +1,7 @@
 """Frames are read as RFC 6455 says however they come, and leave as frames of whole messages."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 
 import pytest
 from wsproto.frame_protocol import FrameProtocol, Opcode
@@ -126,6 +127,7 @@ def test_every_other_close_code_passes(code: int) -> None:
         (frame(1, b"\xe2\x82"), 1007),
         (frame(1, b"\xed\xa0\x80"), 1007),
     ],
+    ids=count(),  # a frame's mask is random, and a test's name must not be
 )
 @pytest.mark.parametrize("size", [1, 1000])
 def test_what_is_no_frame_is_an_error_with_its_code(sent: bytes, code: int, size: int) -> None:
