@@ -13,6 +13,7 @@ from typing import Final
 from hark.command import CommandError, find_command
 from hark.environment import DEFAULT_PATH
 from hark.errors import PolicyError
+from hark.places import contains, within
 
 _KEPT: Final = (
     *("LANG", "LANGUAGE", "TZ", "TERM", "SHELL", "USER", "LOGNAME", "HOME", "TMPDIR", "XDG_CONFIG_HOME"),
@@ -74,11 +75,11 @@ class Caller:
 
     def writes(self, path: str) -> bool:
         """Tell whether the agent may write `path`, by the name given or by where it leads."""
-        return any(_inside(one, root) for one in (path, os.path.realpath(path)) for root in self.writable)
+        return any(within(one, self.writable) for one in (path, os.path.realpath(path)))
 
     def writes_in(self, path: str) -> bool:
         """Tell whether the agent may write `path` or anything below it."""
-        return self.writes(path) or any(_inside(root, os.path.realpath(path)) for root in self.writable)
+        return self.writes(path) or any(contains(os.path.realpath(path), root) for root in self.writable)
 
     def trusted(
         self, words: tuple[str, ...], workdir: str, who: str, env: Mapping[str, str] | None = None
@@ -125,7 +126,3 @@ def _scripts(arguments: Iterable[str], workdir: str) -> list[str]:
 def _code_paths(env: Mapping[str, str]) -> list[str]:
     """List the places from which variables have programs or libraries loaded."""
     return [place for name in _CODE if name in env for place in env[name].split(":") if place]
-
-
-def _inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(f"{root.rstrip('/')}/")

@@ -15,6 +15,7 @@ from typing import Final
 
 from hark.bundle.regular import open_regular
 from hark.errors import HarkError
+from hark.places import contains
 from hark.toolchains import companions, user_site
 
 MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
@@ -168,7 +169,7 @@ def is_installation(prefix: str, home: str, marks: tuple[str, ...] = _LANDMARKS)
     The home directory, ~/.local and whatever lies above them hold more than a program, and never count.
     """
     real, home = os.path.realpath(prefix or "/"), os.path.realpath(home)
-    if real == "/" or f"{home}/".startswith(f"{real}/") or real == f"{home}/.local":
+    if real == "/" or contains(real, home) or real == f"{home}/.local":
         return False
     return any(glob.glob(f"{glob.escape(real)}/{mark}") for mark in marks)
 

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from hark.places import within
+
 KEPT: Final = (
     *("LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "EDITOR"),
     *("PAGER", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "JAVA_HOME", "NVM_DIR", "NODE_ENV"),
@@ -69,8 +71,4 @@ def _shows(entry: str, visible: tuple[str, ...]) -> bool:
     """Whether the agent sees this directory, or one program in it that was shown alone."""
     if not os.path.isabs(entry):
         return False
-    return _inside(entry, (*_SYSTEM, *visible)) or any(os.path.dirname(path) == entry for path in visible)
-
-
-def _inside(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == root or path.startswith(f"{root}/") for root in roots)
+    return within(entry, (*_SYSTEM, *visible)) or any(os.path.dirname(path) == entry for path in visible)

@@ -20,8 +20,8 @@ from typing import Final
 from hark.caller import expanded
 from hark.command import CommandError, find_command, shebang
 from hark.errors import PolicyError
+from hark.places import within
 from launcher.plan import Grant
-from launcher.view import contains
 
 MAX_PROGRAMS: Final = 4096  # each is a rule that the kernel walks through
 _MAX_CHAIN: Final = 5  # scripts that interpret scripts; the kernel stops there
@@ -43,7 +43,7 @@ def resolve(
         found |= dict.fromkeys(_with_loader(program))
     for entry in entries:
         for program in _files(entry, path, home):
-            if not any(contains(top, program) for top in seen):
+            if not within(program, seen):
                 raise PolicyError(
                     f"exec names {program}, which the agent does not see; show it with read_paths"
                 )
@@ -51,12 +51,6 @@ def resolve(
     if len(found) > MAX_PROGRAMS:
         raise PolicyError(f"exec stands for {len(found)} programs, more than {MAX_PROGRAMS}; name fewer")
     return tuple(sorted(found))
-
-
-def within(programs: Iterable[str], folders: Iterable[str]) -> list[str]:
-    """The programs that lie in one of the canonical folders, such as those that the agent may write."""
-    tops = list(folders)
-    return [program for program in programs if any(contains(top, program) for top in tops)]
 
 
 def _files(entry: str, path: str, home: str) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from hark.errors import PolicyError
+from hark.places import contains, within
 
 PACKAGES: Final = ("hark", "launcher", "mediator")
 
@@ -20,7 +21,7 @@ def isolate_imports() -> None:
     """Import from the interpreter's places and hark's; not from PYTHONPATH or the current directory."""
     trusted = (*_prefixes(), _home_of("hark"))
     sys.path[:] = [
-        entry for entry in sys.path if os.path.isabs(entry) and _inside(os.path.realpath(entry), trusted)
+        entry for entry in sys.path if os.path.isabs(entry) and within(os.path.realpath(entry), trusted)
     ]
     sys.path_importer_cache.clear()
 
@@ -34,18 +35,18 @@ def shield(writable: Iterable[str]) -> tuple[str, ...]:
     roots = tuple(writable)
     for prefix in _prefixes():
         for root in roots:
-            if _inside(root, (prefix,)):
+            if contains(prefix, root):
                 raise PolicyError(
                     f"hark itself is installed in {prefix}, so the agent may not write {root}; move one"
                 )
     for name in PACKAGES:
         __import__(name)  # before the place where they lie is forgotten
-    sys.path[:] = [entry for entry in sys.path if not any(_inside(root, (entry,)) for root in roots)]
+    sys.path[:] = [entry for entry in sys.path if not any(contains(entry, root) for root in roots)]
     own = dict.fromkeys(
         (*_prefixes(), *(_folder_of(name) for name in PACKAGES), *map(os.path.realpath, sys.path))
     )
-    inside = [place for place in own if _inside(place, roots)]
-    inside += [file for file in _mapped() if _inside(file, roots) and not _inside(file, tuple(inside))]
+    inside = [place for place in own if within(place, roots)]
+    inside += [file for file in _mapped() if within(file, roots) and not within(file, tuple(inside))]
     return tuple(inside)
 
 
@@ -59,10 +60,6 @@ def _folder_of(package: str) -> str:
 
 def _home_of(package: str) -> str:
     return os.path.dirname(_folder_of(package))
-
-
-def _inside(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == root or path.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def _mapped() -> list[str]:

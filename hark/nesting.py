@@ -11,9 +11,9 @@ on (`.git/hooks`) can be changed then; the end of the run lists them, as everywh
 from typing import Final
 
 from hark.errors import PolicyError
+from hark.places import within
 from hark.visible import visible
 from launcher.plan import Access, Grant, Plan
-from launcher.view import contains
 
 _NAMED: Final = 3  # paths in one sentence
 _ASKED_FOR: Final = ("read_paths", "-read")
@@ -32,7 +32,7 @@ def check(plan: Plan, watched: tuple[str, ...]) -> None:
     writable = [grant.path for grant in plan.grants if grant.access is Access.WRITE]
 
     def held(paths: tuple[str, ...]) -> list[str]:
-        return [path for path in paths if any(contains(top, path) for top in writable)]
+        return [path for path in paths if within(path, writable)]
 
     _refuse(held(plan.masked), "move it out, or let the agent read it with [project] unmask")
     _refuse(held(plan.hidden), "keep hark's own files outside of what the agent may write")

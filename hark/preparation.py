@@ -14,8 +14,8 @@ from hark.caller import Caller, expanded
 from hark.command import find_command, installation, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
-from hark.executables import within
 from hark.installation import shield
+from hark.places import contains, within
 from hark.policy.host import HostError, canonical_host
 from hark.policy.model import Policy, Secret, covers
 from hark.secrets import resolve
@@ -119,7 +119,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
             *_own_inputs(options, policy),
             *shield(_writable(grants)),
             # What may be executed must not be rewritten: the kernel knows the file, not what is in it.
-            *within(executables or (), _writable(grants)),
+            *(program for program in executables or () if within(program, _writable(grants))),
         ),
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
@@ -203,9 +203,7 @@ def _writable(grants: tuple[Grant, ...]) -> list[str]:
 
 
 def _is_system(path: str) -> bool:
-    return any(
-        path == top or path.startswith(f"{top}/") for top in ("/usr", "/bin", "/sbin", "/lib", "/lib64")
-    )
+    return within(path, ("/usr", "/bin", "/sbin", "/lib", "/lib64"))
 
 
 def _granted(path: str, access: Access, why: str, home: str) -> Grant:
@@ -216,7 +214,7 @@ def _granted(path: str, access: Access, why: str, home: str) -> Grant:
         raise PolicyError(f"{why} names /, which would grant the whole machine; name what the agent needs")
     if access is Access.WRITE and project.belongs_to_system(real):
         raise PolicyError(f"{why} names {path}, which belongs to the system; name a directory of yours")
-    above_home = home != "/" and (home == real or home.startswith(f"{real}/"))
+    above_home = home != "/" and contains(real, home)
     if access is Access.WRITE and above_home:
         raise PolicyError(f"{why} names {path}, your home directory or above it; name a directory below it")
     return Grant(real, access, why)

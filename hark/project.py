@@ -17,6 +17,7 @@ from blake3 import blake3
 
 from hark.customs import PROTECTED, acted_on, holds_credentials
 from hark.errors import PolicyError
+from hark.places import contains, within
 from hark.repositories import obeyed
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
@@ -174,14 +175,14 @@ def changes(watched: tuple[str, ...], before: dict[str, bytes], after: dict[str,
     changed: dict[str, list[str]] = {}
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name) and not name.endswith(".sample"):
-            top = next((path for path in watched if name == path or name.startswith(f"{path}/")), name)
+            top = next((path for path in watched if contains(path, name)), name)
             changed.setdefault(top, []).append(name)
     return {names[0] if len(names) == 1 else top: len(names) for top, names in changed.items()}
 
 
 def belongs_to_system(path: str) -> bool:
     """Tell whether a canonical path is the system's, so that nobody's agent may write it."""
-    return path in _NOT_PROJECTS or any(path == top or path.startswith(f"{top}/") for top in _SYSTEM)
+    return path in _NOT_PROJECTS or within(path, _SYSTEM)
 
 
 def _check_root(root: str, home: str) -> None:
@@ -189,7 +190,7 @@ def _check_root(root: str, home: str) -> None:
         raise PolicyError(f"{root} is not a directory; name the project with -workdir")
     if belongs_to_system(root):
         raise PolicyError(f"{root} belongs to the system and is no project; name one with -workdir")
-    if home != "/" and (root == home or f"{home}/".startswith(f"{root}/")):
+    if home != "/" and contains(root, home):
         raise PolicyError(f"{root} is your home directory or above it; name a project below it with -workdir")
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from hark.places import contains
+
 MAX_SETTINGS: Final = 1 << 16  # bytes of a tool's settings file that are read
 _LEAST_PROXY: Final = 1 << 20  # bytes; rustup has more, and two small files of one size say nothing
 _SHALLOW: Final = ("", ".local", ".local/share", ".config", ".cache")
@@ -85,7 +87,7 @@ def _above(program: str, home: str) -> Iterator[str]:
     """Yield the directories above `program`, the nearest first, up to where people keep everything."""
     shallow = {os.path.normpath(f"{home}/{name}") for name in _SHALLOW}
     directory = os.path.dirname(program)
-    while directory not in ("/", "") and not f"{home}/".startswith(f"{directory}/"):
+    while directory not in ("/", "") and not contains(directory, home):
         if directory not in shallow:
             yield directory
         directory = os.path.dirname(directory)

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final
 
 from hark.errors import ConfinementError
+from hark.places import contains, within
 from launcher.plan import Access, Grant, Plan
 
 _MAX_LINKS: Final = 40  # as the kernel: more is a loop
@@ -75,12 +76,6 @@ def parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
-def contains(outer: str, inner: str) -> bool:
-    """Whether `inner` is `outer` or lies below it, both canonical."""
-    names = parts(outer)
-    return parts(inner)[: len(names)] == names
-
-
 def canonical(path: str, readlink: Readlink, links: dict[str, str]) -> str:
     """Follow every link in the absolute `path`; the links met are added to `links`."""
     if not path.startswith("/"):
@@ -115,7 +110,7 @@ def _refuse_special(path: str, grant: Grant) -> None:
         raise ConfinementError(f"cannot grant {grant.path}: it is the whole file system")
     if grant.access is Access.READ and contains(_READABLE_OF_OURS, path):
         return
-    if any(contains(ours, path) for ours in _OURS):
+    if within(path, _OURS):
         raise ConfinementError(f"cannot grant {grant.path}: the agent has its own {'/' + parts(path)[0]}")
 
 
@@ -130,7 +125,7 @@ def lay_out(plan: Plan, readlink: Readlink = host_readlink) -> View:
     for grant in plan.grants:
         path = canonical(grant.path, readlink, links)
         _refuse_special(path, grant)
-        if any(contains(secret, path) for secret in hidden):
+        if within(path, hidden):
             withheld.append(grant.path)
         elif path not in found or grant.access is Access.WRITE:
             kind = Kind.WRITE if grant.access is Access.WRITE else Kind.READ
@@ -162,7 +157,7 @@ def _scratch_paths(plan: Plan, readlink: Readlink, links: dict[str, str], grante
     home = canonical(plan.home, readlink, links)
     if home == "/" or any(contains(path, home) for path in granted):
         return list(SHARED_SCRATCH)
-    if any(contains(ours, home) for ours in _OURS):
+    if within(home, _OURS):
         raise ConfinementError(f"cannot use {plan.home} as the agent's home directory")
     return [*SHARED_SCRATCH, home]
 

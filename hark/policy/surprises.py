@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from hark.places import contains
 from hark.policy.facts import Fact
 from hark.policy.lines import Lines
 from hark.policy.model import WILDCARD, Policy, Rule, Speaks
@@ -87,5 +88,4 @@ def _paths(policy: Policy, lines: Lines) -> Iterator[Fact]:
 
 
 def _inside(path: str, root: str) -> bool:
-    path, root = posixpath.normpath(path), posixpath.normpath(root)
-    return path == root or path.startswith(f"{root.rstrip('/')}/")
+    return contains(posixpath.normpath(root), posixpath.normpath(path))

@@ -4,7 +4,7 @@ import pytest
 
 from hark.errors import ConfinementError
 from launcher.plan import Access, Grant, Plan
-from launcher.view import Kind, Layer, canonical, contains, lay_out
+from launcher.view import Kind, Layer, canonical, lay_out
 
 NO_LINKS: dict[str, str] = {}
 
@@ -137,10 +137,3 @@ def test_a_loop_of_links_and_a_relative_path_are_refused() -> None:
         canonical("/a", {"/a": "/b", "/b": "/a"}.get, {})
     with pytest.raises(ConfinementError, match="absolute"):
         canonical("a", NO_LINKS.get, {})
-
-
-def test_containment_goes_by_names_and_not_by_letters() -> None:
-    assert contains("/a/b", "/a/b/c")
-    assert contains("/a/b", "/a/b")
-    assert not contains("/a/b", "/a/bc")
-    assert contains("/", "/a")
