@@ -201,14 +201,19 @@ def _interpreter(program: str, path: str) -> str | None:
     words = shebang(head)
     if not words:
         return None
-    if os.path.basename(words[0]) == "env":
-        named = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), None)
-        if named is not None:
-            return _which(named, "/", path)
+    if (named := behind_env(words)) is not None:
+        return _which(named, "/", path)
     if not os.path.exists(words[0]):
         raise CommandError(f"{program}: its interpreter {words[0]} does not exist", 127)
     _check(words[0], f"{program}: its interpreter {words[0]}")
     return words[0]
+
+
+def behind_env(words: list[str]) -> str | None:
+    """Return the name of the interpreter that a `#!` line has env(1) look up; None where it names a path."""
+    if os.path.basename(words[0]) != "env":
+        return None
+    return next((word for word in words[1:] if not word.startswith("-") and "=" not in word), None)
 
 
 def shebang(head: bytes) -> list[str]:

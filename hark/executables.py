@@ -17,8 +17,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from hark.bundle.regular import open_regular
 from hark.caller import expanded
-from hark.command import CommandError, find_command, shebang
+from hark.command import CommandError, behind_env, find_command, shebang
 from hark.errors import PolicyError
 from hark.places import within
 from launcher.plan import Grant
@@ -88,28 +89,21 @@ def _chain(command: str, path: str) -> Iterator[str]:
     for _ in range(_MAX_CHAIN):
         program = os.path.realpath(program)
         yield program
-        words = _shebang(program)
+        words = shebang(_head(program))
         if not words:
             return
         program = words[0]
-        if os.path.basename(program) == "env":
+        if (named := behind_env(words)) is not None:
             yield os.path.realpath(program)
-            named = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), None)
-            if named is None:
-                return
             program = find_command(named, "/", path, "/", {}).executable
 
 
 def _head(program: str) -> bytes:
     try:
-        with open(program, "rb") as file:
+        with open(open_regular(program), "rb") as file:
             return file.read(_HEAD_BYTES)
     except OSError:
         return b""  # it can be executed without being readable, and then has no loader that we could see
-
-
-def _shebang(program: str) -> list[str]:
-    return shebang(_head(program))
 
 
 def _with_loader(program: str) -> Iterator[str]:
