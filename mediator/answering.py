@@ -59,7 +59,7 @@ class Answering(Talking):
         if not wrong:
             try:
                 headers, self._answer_body = bodies.of_answer(
-                    self.link, headers, body=not event.end_stream, asked=self._target
+                    self.link, headers, body=not event.end_stream, asked=self._targets
                 )
             except StoppedError as stopped:
                 wrong = stopped.reason

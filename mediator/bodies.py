@@ -116,12 +116,14 @@ def of_request(link: Link, headers: Headers) -> RequestBody:
     return RequestBody(Chain(), Chain((_Told(text, link.broker),)), text.injected)
 
 
-def of_answer(link: Link, headers: Headers, *, body: bool, asked: bytes = b"*") -> tuple[Headers, Chain]:
+def of_answer(
+    link: Link, headers: Headers, *, body: bool, asked: tuple[bytes, ...] = ()
+) -> tuple[Headers, Chain]:
     """Return the head of an answer as the agent gets it, and its body's way. Raises StoppedError.
 
-    `asked` is the target of the request, which says whether tokens may be minted in the answer.
+    `asked` are the paths that the request may stand for: they say whether tokens may be minted in the answer.
     """
-    minting = minting_at(link.policy, link.target, asked)
+    minting = minting_at(link.policy, link.target, *asked)
     with _stopping(link.broker):
         headers = answer_fields(link.broker, headers)
         mints = None if minting is None else partial(_minted, link, headers, minting)

@@ -19,6 +19,10 @@ FREE: Final = 64 << 20  # brotli and zstd make so much of a few bytes, and hones
 _PLAIN: Final = frozenset((b"", b"identity"))
 _PACKED: Final = frozenset((b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"))
 _FRAMING: Final = frozenset((b"", b"identity", b"chunked"))
+_OF_MESSAGES: Final = (b"grpc-encoding", b"connect-content-encoding")
+"""Of RPCs over HTTP: not the body is packed, but each message in it."""
+OFFERS_OF_MESSAGES: Final = frozenset((b"grpc-accept-encoding", b"connect-accept-encoding"))
+"""Headers of a request that offer such. Left out where answers are searched: without them none is taken."""
 
 type Headers = tuple[tuple[bytes, bytes], ...]
 type Look = Callable[[bytes], object]
@@ -31,6 +35,12 @@ class PackedError(Exception):
 
 def codings_of(headers: Headers) -> tuple[bytes, ...]:
     """Return the codings of a body in the order in which they are undone. Raises PackedError."""
+    for name in _OF_MESSAGES:
+        within = next((coding for coding in _listed(headers, name) if coding not in _PLAIN), None)
+        if within is not None:
+            raise PackedError(
+                f"each message in it is packed by `{clipped(within)}`, and hark could not search it"
+            )
     if any(coding not in _FRAMING for coding in _listed(headers, b"transfer-encoding")):
         raise PackedError("it is packed by its transfer coding, and hark could not search it for secrets")
     found = [coding for coding in _listed(headers, b"content-encoding") if coding not in _PLAIN]

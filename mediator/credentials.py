@@ -32,6 +32,7 @@ __all__ = ["Broker", "Injected", "InjectedTarget", "Injection", "Refused", "chec
 
 MAX_TABLES: Final = 512  # one for each host and place; an agent that reaches more has them made again
 _BASIC: Final = re.compile(rb"(?i)(basic +)([A-Za-z0-9+/=_-]+) *")
+_SIGNED_PART: Final = re.compile(rb"((?:(?<=&)|\A)X-Amz-(?:Credential|Security-Token)=[^&]*)")
 _PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._~-]*")
 _WHERE: Final = {
     Surface.HEADER: "a header",
@@ -190,13 +191,19 @@ class Broker:
     def inject_target(
         self, path: bytes, target: Destination, *, presigned: bool = False
     ) -> InjectedTarget | Refused:
-        """Replace each placeholder in a request's path and query; a presigned query is like a header."""
-        in_query = Surface.HEADER if presigned else Surface.QUERY
+        """Replace each placeholder in a request's path and query.
+
+        In a presigned query the key id and the session token are what they else are in headers.
+        """
         place, mark, query = path.partition(b"?")
         used: dict[str, Pair] = {}
         try:
             place = self._swapped(place, target, Surface.PATH, used, Place.URL)
-            query = self._swapped(query, target, in_query, used, Place.URL)
+            parts = _SIGNED_PART.split(query) if presigned else [query]
+            query = b"".join(
+                self._swapped(part, target, Surface.HEADER if number % 2 else Surface.QUERY, used, Place.URL)
+                for number, part in enumerate(parts)
+            )
         except FoundError as found:
             return self.refusal(found)
         return InjectedTarget(place + mark + query, self.injections(used))

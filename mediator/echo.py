@@ -23,6 +23,7 @@ __all__ = ["AnswerBody", "PackedError", "answer_body", "answer_fields"]
 
 _DIGESTS: Final = (b"content-md5", b"digest", b"content-digest", b"repr-digest", b"x-goog-hash")
 _DIGEST_BEGINS: Final = (b"x-amz-checksum-",)
+MAX_KEPT: Final = 1 << 20  # packed bytes behind the beginning of a value; some dozen decide what it is
 
 
 def answer_fields(broker: Broker, fields: Headers) -> Headers:
@@ -83,13 +84,29 @@ class Watched:
     waiting = False
 
     def __init__(self, broker: Broker, codings: tuple[bytes, ...]) -> None:
-        self._packed = Unpacking(codings, lambda: broker.stopping(from_agent=False).feed)
+        self._broker = broker
+        self._inside: list[StreamSwap] = []
+        self._packed = Unpacking(codings, self._look)
         self._outside = broker.stopping(from_agent=False)
+        self._kept = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Take a piece and return what may pass."""
+        """Take a piece and return what may pass: nothing that a value begins in, until that is none."""
         self._packed.feed(data)
-        return self._outside.at_once(data)
+        self._kept += self._outside.at_once(data)
+        if any(swap.holding for swap in self._inside):
+            if len(self._kept) > MAX_KEPT:
+                raise PackedError("it goes on for long after what may be the beginning of a secret")
+            return b""
+        return self._passed()
+
+    def _look(self) -> Callable[[bytes], object]:
+        self._inside.append(self._broker.stopping(from_agent=False))
+        return self._inside[-1].feed
+
+    def _passed(self) -> bytes:
+        passed, self._kept = self._kept, b""
+        return passed
 
     def release(self) -> bytes:
         """Return what waited: nothing does."""
@@ -97,7 +114,8 @@ class Watched:
 
     def finish(self) -> bytes:
         """Return the rest."""
-        return self._outside.finish()
+        rest = self._outside.finish()
+        return self._passed() + rest
 
 
 def answer_body(

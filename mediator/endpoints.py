@@ -5,13 +5,17 @@ hosts whose requests carry them. A token is bound to the host that minted it and
 policy's `[[token]]` names, to the hosts that the policy allows beside its own under the same parent domain.
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from hark.policy.model import HTTPS_PORT, HostRule, Policy
-from hark.policy.paths import Ambiguous, matches, spell
+from hark.policy.paths import Ambiguous, Spelled, matches, spell
 from mediator.authority import Destination
 
+_PARAMETERS: Final = re.compile(r"(?:;|%3b)[^/]*")
+_FORMAT: Final = re.compile(r"\.[a-z]{2,4}\Z")
 _OAUTH: Final = ("access_token", "refresh_token", "id_token")
 
 
@@ -28,7 +32,10 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One place where tokens are minted. `at` and `used` are domains; `paths` as those of a rule."""
+    """One place where tokens are minted. `at` and `used` are domains; `paths` as those of a rule.
+
+    The second label of a domain in `at` may be a star: any region.
+    """
 
     at: tuple[str, ...]
     paths: tuple[str, ...]
@@ -70,7 +77,7 @@ SHIPPED: Final = (
               "azurecr.io"),
     ),
     Endpoint(
-        ("sts.amazonaws.com", "sts.us-east-1.amazonaws.com"), ("/",),
+        ("sts.amazonaws.com", "sts.*.amazonaws.com", "sts-fips.*.amazonaws.com"), ("/**",),
         ("AccessKeyId", "SecretAccessKey", "SessionToken"), ("amazonaws.com",),
     ),
     Endpoint(
@@ -110,31 +117,53 @@ SHIPPED: Final = (
 )  # fmt: skip
 
 
-def minting_at(policy: Policy, target: Destination, path: bytes) -> Minting | None:
-    """Return what answers to a request for `path` at `target` mint; None where nothing is known of it.
+def minting_at(policy: Policy, target: Destination, *paths: bytes) -> Minting | None:
+    """Return what answers to a request for any of `paths` at `target` mint; None where nothing is known.
 
-    A path that servers may read in more than one way is taken for every path.
+    A path that servers may read in more than one way is taken for every path. Others are compared as the most
+    lenient server does: in any case, without parameters, a slash or the name of a format at the end.
     """
-    spelled = spell(path.decode("latin-1"))
+    readings = [reading for path in paths for reading in _readings(path)]
     fields: list[str] = []
     used: list[Below | HostRule] = []
     for endpoint in SHIPPED:
-        if _at(endpoint, target) and (
-            isinstance(spelled, Ambiguous) or any(matches(pattern, spelled) for pattern in endpoint.paths)
-        ):
+        if _at(endpoint, target) and _meant(readings, endpoint.paths):
             fields += endpoint.fields
             used += [Below(domain) for domain in endpoint.used]
     for own in policy.tokens:
-        if own.host == target.host and (isinstance(spelled, Ambiguous) or matches(own.path, spelled)):
+        if own.host == target.host and _meant(readings, (own.path,)):
             fields += own.fields
             used += _beside(policy, target.host)
     return Minting(tuple(dict.fromkeys(fields)), tuple(dict.fromkeys(used))) if fields else None
 
 
+def _readings(path: bytes) -> Iterator[Spelled | Ambiguous]:
+    spelled = spell(path.decode("latin-1"))
+    if isinstance(spelled, Ambiguous):
+        yield spelled
+        return
+    bare = _PARAMETERS.sub("", spelled.path.lower()).rstrip("/") or "/"
+    for reading in dict.fromkeys((spelled.path.lower(), bare, f"{bare}/", _FORMAT.sub("", bare))):
+        yield Spelled(reading)
+
+
+def _meant(readings: list[Spelled | Ambiguous], patterns: tuple[str, ...]) -> bool:
+    return any(
+        isinstance(reading, Ambiguous) or any(matches(pattern.lower(), reading) for pattern in patterns)
+        for reading in readings
+    )
+
+
 def _at(endpoint: Endpoint, target: Destination) -> bool:
-    if target.host in endpoint.at:
+    if target.host in endpoint.at or _one_label_out(target.host) in endpoint.at:
         return True
     return endpoint.below and any(target.host.endswith(f".{domain}") for domain in endpoint.at)
+
+
+def _one_label_out(host: str) -> str:
+    """Return a host with a star for its second label, which is a region."""
+    first, dot, rest = host.partition(".")
+    return f"{first}{dot}*.{rest.partition('.')[2]}"
 
 
 def _beside(policy: Policy, host: str) -> list[HostRule]:

@@ -16,13 +16,13 @@ from hark.policy.host import split_authority
 from hark.policy.model import Body, ToolRule
 from mediator import handshake
 from mediator.authority import judge_request
-from mediator.codings import PackedError, accepted, codings_of
+from mediator.codings import OFFERS_OF_MESSAGES, PackedError, accepted, codings_of
 from mediator.credentials import Injection, Refused
 from mediator.endpoints import minting_at
 from mediator.fields import connection_wrong, one_line, trailer_allowed
 from mediator.link import Link
-from mediator.overriding import meanings
-from mediator.signing import Signing, claimed, other_scheme
+from mediator.overriding import meanings, paths_of
+from mediator.signing import Signing, ambiguous, claimed, other_scheme
 from mediator.text import clipped
 from mediator.transcript import Headers
 
@@ -151,6 +151,9 @@ def _signed(asked: Asked, link: Link) -> _Signed | Refusal | None:
         return None
     if isinstance(signer, Refused):
         return Refusal(403, Deny(signer.reason, ""))
+    wrong = ambiguous(claim, asked.headers)
+    if wrong:
+        return Refusal(400, Deny(wrong, ""))
     if claim.by_chunk:
         payload = clipped(claim.payload, 60)
         return Refusal(403, Deny(f"each chunk of its body is signed ({payload}), which hark cannot redo", ""))
@@ -200,6 +203,8 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
         return Refusal(403, Deny("hark is not a proxy to be asked: unset the proxy variables", ""))
     if not _TOKEN.fullmatch(asked.method) or not _TARGET.fullmatch(asked.path):
         return Refusal(400, Deny("its method or path has a space or a control character in it", ""))
+    if not _is_utf8(asked.path):
+        return Refusal(400, Deny("its path has bytes that are no UTF-8; a path has them encoded", ""))
     if not _in_origin_form(asked):
         return Refusal(400, Deny("its path does not begin with a slash", ""))
     wanted = b"https" if link.tls else b"http"
@@ -237,6 +242,15 @@ def _wants_websocket(asked: Asked) -> bool:
     return any(n.lower() == b"upgrade" and b"websocket" in v.lower() for n, v in asked.headers)
 
 
+def _is_utf8(path: bytes) -> bool:
+    """Tell whether the record, which is text, can hold a path as it is: another one may not read alike."""
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _in_origin_form(asked: Asked) -> bool:
     """Tell whether the target names nothing but a path: HTTP/2 would carry a whole URL in it."""
     return asked.path.startswith(b"/") or (asked.method, asked.path) == (b"OPTIONS", b"*")
@@ -257,9 +271,11 @@ def _forwarded(asked: Asked, link: Link) -> Headers:
         headers = handshake.forwarded(headers)
     elif b"upgrade" in names:
         dropped |= {b"upgrade", b"connection"}
-    if link.broker.binds(link.target):
+    mints = minting_at(link.policy, link.target, *paths_of(asked.path, asked.headers)) is not None
+    if link.broker.binds(link.target) or mints:
         dropped |= _PARTS
-    mints = minting_at(link.policy, link.target, asked.path) is not None
+    if link.broker.holds_any or mints:
+        dropped |= OFFERS_OF_MESSAGES
     searched = link.broker.holds_any or mints or _takes_events(asked.headers)
     packed_as = _Packed.NOT if b"range" in names - dropped else _Packed.UNDONE if searched else _Packed.ANY
     return tuple(

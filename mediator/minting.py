@@ -49,6 +49,8 @@ class Mint:
                 continue
             if len(held) >= MAX_MINTED:
                 raise PackedError(f"it mints a token beyond the {MAX_MINTED} that one run may hold")
+            if any(one in value for one in held):
+                raise PackedError("it mints a token that holds another secret")
             signs = key_id if field.lower() == "secretaccesskey" else None
             self._broker.add(self._held(name, value, target, minting, signs))
             held.add(value)
@@ -98,17 +100,35 @@ def values_in(body: bytes, place: Place, fields: tuple[str, ...]) -> Iterator[tu
         return
     if place is Place.FORM or not stripped.startswith(("{", "[")):
         yield from ((name, value) for name, value in parse_qsl(text.strip()) if name in fields)
+        yield from _in_script(text, fields)
         return
     try:
-        yield from _in_json(json.loads(stripped), fields)
+        yield from _in_json(json.loads(stripped, object_pairs_hook=_Members), fields)
     except (ValueError, RecursionError):
         raise PackedError("a token may be minted in it, and it is no JSON that hark could read") from None
 
 
+class _Members:
+    """The members of an object, those that stand twice as well: readers differ in which of them they take."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        self.pairs = pairs
+
+
+def _in_script(text: str, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Read members of JSON that something stands before: a call (JSONP), or what keeps scripts from it."""
+    names = "|".join(map(re.escape, fields))
+    for found in re.finditer(rf'"({names})"\s*+:\s*+("(?:[^"\\]|\\.)*+")', text):
+        try:
+            yield found.group(1), json.loads(found.group(2), strict=False)
+        except ValueError:
+            raise PackedError("a token may be minted in it, and hark could not read its escapes") from None
+
+
 def _in_json(value: Any, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     match value:
-        case dict():
-            for name, member in value.items():
+        case _Members():
+            for name, member in value.pairs:
                 if name in fields and isinstance(member, str):
                     yield name, member
                 yield from _in_json(member, fields)
@@ -121,5 +141,7 @@ def _in_json(value: Any, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 def _in_xml(text: str, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     names = "|".join(map(re.escape, fields))
-    for found in re.finditer(rf"<(?:[\w.-]+:)?({names})(?:\s[^>]*)?>([^<]*)</", text):
+    for found in re.finditer(
+        rf"<(?:[\w.-]+:)?({names})(?:\s[^<>]*)?>(?:\s*<!\[CDATA\[)?([^<\]]*)(?:\]\]>\s*)?</", text
+    ):
         yield found.group(1), unescape(found.group(2).strip(), {"&quot;": '"', "&apos;": "'"})

@@ -30,9 +30,9 @@ def meanings(method: bytes, path: bytes, headers: Headers) -> tuple[Meant, ...]:
     methods, paths = [as_asked], [as_asked]
     for name, value in headers:
         text, header = value.decode("latin-1").strip(), name.decode("latin-1")
-        if name.lower() in _METHODS:
+        if _dashed(name) in _METHODS:
             methods.append(as_asked._replace(method=text.upper(), header=header))
-        elif name.lower() in _PATHS:
+        elif _dashed(name) in _PATHS:
             paths.append(as_asked._replace(path=text, header=header))
     if max(len(methods), len(paths)) > MAX_HEADERS + 1:
         return ()
@@ -41,3 +41,13 @@ def meanings(method: bytes, path: bytes, headers: Headers) -> tuple[Meant, ...]:
         for one in methods
         for other in paths
     )
+
+
+def paths_of(path: bytes, headers: Headers) -> tuple[bytes, ...]:
+    """Return every path that a server may take for the request's."""
+    return (path, *(value.strip() for name, value in headers if _dashed(name) in _PATHS))
+
+
+def _dashed(name: bytes) -> bytes:
+    """Return a header's name as CGI, WSGI and their heirs read it: `_` and `-` are one to them."""
+    return name.lower().replace(b"_", b"-")

@@ -119,6 +119,11 @@ class StreamSwap:
         self.used: dict[str, Pair] = {}
         """What was replaced, by name."""
 
+    @property
+    def holding(self) -> bool:
+        """Tell whether something is held that begins as a needle does, by more than chance."""
+        return bool(self._held) and not self.waiting
+
     def feed(self, piece: bytes) -> bytes:
         """Take a piece and return what may pass. Raises FoundError."""
         self._held += piece

@@ -102,6 +102,17 @@ def claimed(headers: Headers, path: bytes) -> Claim | None:
     return _claim(credential, query.get(b"X-Amz-SignedHeaders", b""), payload, presigned=True)
 
 
+def ambiguous(claim: Claim, headers: Headers) -> str:
+    """Say why a request is not signed: the signature would stand for more than one request, or for none."""
+    names = [name.lower() for name, _ in headers]
+    twice = next(
+        (name for name in (b"authorization", _PAYLOAD, b"x-amz-date") if names.count(name) > 1), None
+    )
+    if twice is not None:
+        return f"it is signed, and has {twice.decode()} more than once"
+    return "" if b"host" in claim.signed else "its signature leaves the host out, so another would take it"
+
+
 def other_scheme(headers: Headers) -> tuple[str, bytes] | None:
     """Return the name of a scheme that signs and is not signed again here, and the field that is signed."""
     for name, value in headers:

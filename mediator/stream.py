@@ -19,6 +19,7 @@ from mediator.held import Held
 from mediator.judgement import Forward
 from mediator.link import Link
 from mediator.mcp.watch import Watch
+from mediator.overriding import paths_of
 from mediator.transcript import Headers, Transcript, recorded_host
 
 type Commands = layer.CommandGenerator[None]
@@ -86,8 +87,11 @@ class Stream(layer.Layer):
         return self._upstream
 
     @property
-    def _target(self) -> bytes:
-        return self._asked.data.path if self._asked is not None else b"*"
+    def _targets(self) -> tuple[bytes, ...]:
+        """Return every path that the request may stand for."""
+        if self._asked is None:
+            return ()
+        return paths_of(self._asked.data.path, tuple(self._asked.headers.fields))
 
     @property
     def _bodiless(self) -> bool:

@@ -39,3 +39,10 @@ def test_what_a_full_step_leaves_inside_is_looked_at_although_nothing_follows() 
     Unpacking((b"deflate",), lambda: seen.append).feed(packed)
     assert sum(map(len, seen)) == STEP + 100
     assert max(map(len, seen)) <= STEP
+
+
+@pytest.mark.parametrize("name", [b"grpc-encoding", b"Connect-Content-Encoding"])
+def test_messages_that_are_packed_one_by_one_cannot_be_searched(name: bytes) -> None:
+    with pytest.raises(PackedError, match="each message in it is packed by `gzip`"):
+        codings_of(((name, b"gzip"),))
+    assert codings_of(((name, b"identity"), (b"grpc-accept-encoding", b"gzip"))) == ()

@@ -179,3 +179,20 @@ def test_a_bomb_is_unpacked_in_pieces_and_a_bomb_within_a_bomb_is_cut() -> None:
     assert unpack(b"gzip", through(way(b"gzip"), gzip.compress(bytes(20 << 20), 9), 9999)) == bytes(20 << 20)
     with pytest.raises(PackedError, match="far more"):
         through(way(b"gzip, gzip"), gzip.compress(gzip.compress(bytes(200 << 20), 9), 9), 9999)
+
+
+@pytest.mark.parametrize("coding", [b"gzip", b"br", b"deflate"])
+def test_of_what_is_vouched_for_no_piece_passes_that_a_value_begins_in(coding: bytes) -> None:
+    """Else all but its last character would be there, and that is soon guessed."""
+    body, packing = way(coding, more=(b"Content-MD5",)), packer(coding)
+    assert body.feed(first := packing.pack(b"harmless")) == first
+    assert body.feed(packing.pack(VALUE[:-1].encode())) == b""
+    with pytest.raises(FoundError):
+        body.feed(packing.pack(VALUE[-1:].encode()) + packing.end())
+
+
+def test_what_only_began_as_a_value_passes_once_that_is_known() -> None:
+    body, packing = way(b"gzip", more=(b"Content-MD5",)), packer(b"gzip")
+    first, last = packing.pack(VALUE[:-1].encode()), packing.pack(b"!") + packing.end()
+    assert body.feed(first) == b""
+    assert body.feed(last) + body.finish() == first + last

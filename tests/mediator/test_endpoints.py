@@ -9,7 +9,7 @@ def test_every_row_can_match() -> None:
     for endpoint in SHIPPED:
         assert endpoint.fields
         for domain in (*endpoint.at, *endpoint.used):
-            assert canonical_host(domain) == domain
+            assert canonical_host(domain.replace(".*.", ".x.", 1)) == domain.replace(".*.", ".x.", 1)
         for pattern in endpoint.paths:
             assert wrong_pattern(pattern) is None
 

@@ -174,3 +174,27 @@ def test_a_call_credential_is_replaced() -> None:
         rig.recorder.wait_for(LlmResponseEnd)
         assert len(rig.recorder.of(SecretInjected)) == 1
     assert calls.metadata[0]["authorization"] == f"Bearer {VALUE}"
+
+
+class Packing(Calls):
+    """Gives back what it was called with, each message packed."""
+
+    def _unary(self, request: bytes, context: Any) -> bytes:
+        context.set_compression(grpc.Compression.Gzip)
+        return b"x" * 500 + dict(context.invocation_metadata()).get("authorization", "").encode()
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_packed_message_does_not_bring_a_credential_back(
+    held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control holds no credential: what is packed passes, so it would have come."""
+    monkeypatch.setattr(f"{__name__}.Calls", Packing)
+    sent = PLACEHOLDER if held else VALUE
+    with calling(secrets=(secret(VALUE, API),) if held else ()) as (_, _, channel):
+        call = channel.unary_unary(f"/{SERVICE}/Unary")
+        if held:
+            with pytest.raises(grpc.RpcError):
+                call(b"hi", metadata=(("authorization", sent),), timeout=20)
+        else:
+            assert call(b"hi", metadata=(("authorization", sent),), timeout=20).endswith(VALUE.encode())

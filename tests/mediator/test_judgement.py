@@ -170,7 +170,7 @@ def narrowed(**more: object) -> Link:
         (asked(HOST, path=b"/public/%2e%2e/secret"), "dot segment"),
         (asked(HOST, path=b"/public//x"), "empty segment"),
         (asked(HOST, path=b"/public/..;/secret"), "dot segment"),
-        (asked(HOST, path=b"/public/\xff"), "must have encoded"),
+        (asked(HOST, path="/public/\u00ff".encode()), "must have encoded"),
         (asked(HOST, path=b"http://api.example.test/public/x"), "does not begin with a slash"),
         (asked(HOST, path=b"*", method=b"OPTIONS"), "does not begin with a slash"),
         (asked(HOST, path=b"api.example.test:443", method=b"CONNECT"), "not a proxy"),
@@ -200,3 +200,20 @@ def test_how_bodies_are_recorded_is_said_by_the_rule_that_allowed_the_request() 
     here = replace(link(), standing=Standing(Policy(allow=(read, write))))
     kept = [judge(asked(HOST, method=method), here) for method in (b"GET", b"PUT")]
     assert [one.body for one in kept if isinstance(one, Forward)] == [Body.HASH, Body.WHOLE]
+
+
+def test_a_path_that_the_record_could_not_tell_from_another_is_refused() -> None:
+    """The record is text: a byte that is no UTF-8 would read as its escape, which is a path as well."""
+    refused = judge(asked(HOST, path=b"/\xff"), link())
+    assert isinstance(refused, Refusal)
+    assert (refused.status, "no UTF-8" in refused.denied.reason) == (400, True)
+    for path in (b"/\\xff", "/\u00e9".encode(), b"/%FF"):
+        assert isinstance(judge(asked(HOST, path=path), link()), Forward)
+
+
+def test_messages_packed_one_by_one_are_not_asked_for_where_answers_are_searched() -> None:
+    judged = judge(
+        asked(HOST, (b"grpc-accept-encoding", b"gzip"), (b"Connect-Accept-Encoding", b"gzip")), link()
+    )
+    assert isinstance(judged, Forward)
+    assert judged.headers == (HOST,)

@@ -18,6 +18,7 @@ from tests.mediator.rig import API, pair
 AUTH, USED, STS, ELSEWHERE = (
     Destination(host, 443) for host in ("auth.openai.com", "api.openai.com", "sts.amazonaws.com", "evil.test")
 )
+API_AT = Destination(API, 443)
 TOKEN, REFRESH = "at-0123456789abcdefghijklmnopqrstuvwxyz", "rt-zyxwvutsrqponmlkjihgfedcba9876543210"
 ANSWER = {
     "access_token": TOKEN,
@@ -181,3 +182,65 @@ def test_the_control_without_the_row_the_agent_and_the_record_get_the_token() ->
     assert TOKEN.encode() in rig.recorder.bytes()
     seen = {(event.where, event.name) for event in rig.recorder.of(TokenSeen)}
     assert seen == {("json", "access_token"), ("json", "refresh_token")}
+
+
+MICROSOFT, GITHUB, GITLAB = (
+    Destination(host, 443) for host in ("login.microsoftonline.com", "github.com", "gitlab.com")
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        (MICROSOFT, b"/common/oauth2/v2.0/TOKEN"),
+        (MICROSOFT, b"/Common/OAuth2/token/"),
+        (Destination("login.live.com", 443), b"/OAuth20_Token.srf"),
+        (GITHUB, b"/login/oauth/access_token.json"),
+        (GITHUB, b"/login/oauth/access_token?x=1"),
+        (GITLAB, b"/oauth;a/token;b=c"),
+        (GITLAB, b"/oauth%3Ba/%74oken%3bx"),
+        (GITLAB, b"/api/../oauth/token"),
+        (Destination("sts.eu-central-1.amazonaws.com", 443), b"/"),
+        (STS, b"/any"),
+        (API_AT, b"/Token;x/"),
+    ],
+)
+def test_an_endpoint_is_known_however_lenient_its_server_is(target: Destination, path: bytes) -> None:
+    policy = Policy(tokens=(TokenEndpoint(API, "/token", ("access_token",)),))
+    assert minting_at(policy, target, path) is not None
+
+
+def test_the_control_another_path_mints_nothing() -> None:
+    for target in (MICROSOFT, GITHUB, GITLAB, Destination("s3.eu-central-1.amazonaws.com", 443)):
+        assert minting_at(Policy(), target, b"/tokens/list") is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'/**/call({"access_token": "%s"});',
+        b')]}\'\n{"access_token":"%s"}',
+        b'{"access_token": "%s", "access_token": "another-0123456789"}',
+        b"<R><access_token><![CDATA[%s]]></access_token></R>",
+    ],
+)
+def test_a_token_is_found_in_what_readers_take_for_an_answer(body: bytes) -> None:
+    assert TOKEN.encode() not in minted(Broker([]), body % TOKEN.encode())
+
+
+def test_a_token_that_holds_another_secret_is_not_kept_as_a_new_one() -> None:
+    """Its placeholder would carry that secret to hosts that it is not bound to."""
+    broker = Broker([])
+    minted(broker, json.dumps({"access_token": TOKEN}).encode())
+    with pytest.raises(PackedError, match="holds another secret"):
+        minted(broker, json.dumps({"access_token": f"x{TOKEN}y"}).encode())
+
+
+def test_a_path_that_a_header_asks_for_mints_as_well_and_no_part_of_an_answer_is_asked_for() -> None:
+    tokens = (TokenEndpoint(API, "/login", ("access_token", "refresh_token")),)
+    policy = Policy(allow_hosts=(HostRule(API),), tokens=tokens)
+    with pair(policy=policy) as (rig, upstream), rig.https() as client:
+        upstream.routes["/x"] = lambda call: call.reply(200, json.dumps(ANSWER).encode())
+        client.request("POST", "/x", b"code=1", {"X_Original-URL": "/login", "Range": "bytes=0-20"})
+        assert TOKEN.encode() not in client.getresponse().read()
+    assert upstream.seen[0].header("range") is None

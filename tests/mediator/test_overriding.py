@@ -3,7 +3,7 @@
 import pytest
 
 from mediator.judgement import Forward, Refusal, judge
-from mediator.overriding import MAX_HEADERS, Meant, meanings
+from mediator.overriding import MAX_HEADERS, Meant, meanings, paths_of
 from tests.mediator.test_judgement import HOST, asked, link, narrowed
 
 AS_ASKED = Meant("GET", "/a")
@@ -50,3 +50,9 @@ def test_a_header_that_asks_for_what_no_rule_allows_is_refused(header: tuple[byt
     assert words in judged.denied.reason
     fine = ((b"X-HTTP-Method-Override", b"get"), (b"x-original-url", b"/public/b"))
     assert isinstance(judge(asked(HOST, *fine, path=b"/public/a"), here), Forward)
+
+
+def test_an_underscore_is_a_dash_to_many_servers():
+    found = meanings(b"GET", b"/", ((b"X_HTTP_Method-Override", b"delete"), (b"x_original_url", b"/admin")))
+    assert ("DELETE", "/admin") in {(one.method, one.path) for one in found}
+    assert paths_of(b"/", ((b"X_Rewrite_URL", b" /other"), (b"x", b"/no"))) == (b"/", b"/other")

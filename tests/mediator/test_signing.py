@@ -13,8 +13,8 @@ from botocore.credentials import Credentials
 from hark.bundle.events import LlmResponseEnd, SecretInjected
 from hark.policy.model import HostRule, Secret
 from mediator.authority import Destination
-from mediator.credentials import Broker
-from mediator.signing import Claim, Signing, Unsigned, claimed, other_scheme, signed_again
+from mediator.credentials import Broker, InjectedTarget, Refused
+from mediator.signing import Claim, Signing, Unsigned, ambiguous, claimed, other_scheme, signed_again
 from mediator.transcript import Headers
 from tests.mediator.rig import API, pair
 
@@ -182,3 +182,42 @@ def test_what_cannot_be_signed_again_is_refused_in_words(
 
 def test_a_key_id_that_is_nobodys_is_left_alone() -> None:
     assert Broker(keys(API)).signer(b"AKIAELSE", Destination(API, 443)) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((b"Authorization", b"x"), "has authorization more than once"),
+        ((b"x-amz-date", b"20300101T000000Z"), "has x-amz-date more than once"),
+        ((b"X-Amz-Content-SHA256", b"0" * 64), "has x-amz-content-sha256 more than once"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_said_twice_is_not_signed(more: tuple[bytes, bytes], words: str, *, first: bool) -> None:
+    """Such a request ended the run: one of the two was read, and the other one written."""
+    path, fields = signed("s3", STAND_IN, "GET", f"https://{API}/", {}, b"", None)
+    claim = claimed(fields, path)
+    assert claim is not None
+    assert ambiguous(claim, fields) == ""
+    assert words in ambiguous(claim, (more, *fields) if first else (*fields, more))
+
+
+def test_a_signature_that_another_host_would_take_is_not_made() -> None:
+    claim = Claim(b"id", (b"d", b"r", b"s3"), (b"x-amz-date",), True, b"x")
+    assert ambiguous(claim, ()) == "its signature leaves the host out, so another would take it"
+
+
+def test_a_presigned_query_takes_the_key_id_and_no_other_secret() -> None:
+    other = Secret("OTHER", "other-value-0123456789", "harkother-AbCdEfGhIjKlMnOpQrStUv", keys(API)[0].hosts)
+    broker = Broker((*keys(API), other))
+    credential = b"X-Amz-Credential=" + STAND_IN[0].encode()
+    sent = broker.inject_target(b"/a?x=1&" + credential + b"%2Fd", Destination(API, 443), presigned=True)
+    assert isinstance(sent, InjectedTarget)
+    assert sent.path == b"/a?x=1&X-Amz-Credential=" + REAL[0].encode() + b"%2Fd"
+    for query in (
+        b"x=" + other.placeholder.encode(),
+        b"Y-" + credential,
+        b"%58-Amz-Credential=" + STAND_IN[0].encode(),
+    ):
+        refused = broker.inject_target(b"/a?" + query, Destination(API, 443), presigned=True)
+        assert isinstance(refused, Refused), query
