@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from hark.errors import PolicyError
+from hark.given import open_given
 from hark.policy.model import Policy
 from hark.policy.parse import MAX_POLICY, parse_policy
 
@@ -131,12 +132,7 @@ class Follower:
 
 def _open(path: str) -> int:
     """Open a regular file that has one name. Raises PolicyError."""
-    from hark.bundle.regular import open_regular
-
-    try:
-        descriptor = open_regular(path)
-    except OSError as error:
-        raise PolicyError(f"cannot read policy {path}: {(error.strerror or '').lower()}") from None
+    descriptor = open_given(path, f"policy {path}")
     found = os.fstat(descriptor)
     if found.st_nlink == 1 and _stamp(path)[:2] == (found.st_dev, found.st_ino):
         return descriptor

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from hark.errors import PolicyError
+from hark.given import open_given
 from hark.policy.decide import UNSAFE_ALLOW_ALL
 from hark.policy.model import Policy
 from hark.policy.parse import MAX_POLICY, parse_policy
@@ -32,13 +33,8 @@ def read_policy(named: str | None, environ: Mapping[str, str], *, allow_all: boo
 
 def load(path: str) -> Policy:
     """Read one policy file. Raises PolicyError."""
-    from hark.bundle.regular import open_regular
-
-    try:
-        with open(open_regular(path), "rb") as file:
-            raw = file.read(MAX_POLICY + 1)
-    except OSError as error:
-        raise PolicyError(f"cannot read policy {path}: {(error.strerror or '').lower()}") from None
+    with open(open_given(path, f"policy {path}"), "rb") as file:
+        raw = file.read(MAX_POLICY + 1)
     return parse_policy(raw, path)
 
 

@@ -9,19 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark import environment, follow, git, mounted, nesting, policy_file, project
-from hark.caller import Caller, expanded
-from hark.command import find_command, installation, whole
+from hark import environment, follow, git, mounted, nesting, outward, policy_file, project
+from hark.caller import Caller
+from hark.command import find_command, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
+from hark.grants import Asked, active, settle, with_stubs, writable
 from hark.installation import shield
-from hark.places import contains, within
-from hark.policy.host import HostError, canonical_host
-from hark.policy.model import Policy, Secret, covers
+from hark.places import within
+from hark.policy.model import Policy, Secret
 from hark.secrets import resolve
 from hark.toolservers import STUBS, ToolServers, make_ready, refuse_taken
-from launcher import ssh, system
-from launcher.plan import Access, Grant, Plan
+from launcher import ssh
+from launcher.plan import Grant, Plan
 
 if TYPE_CHECKING:
     from mediator.proxy import Proxies
@@ -72,7 +72,6 @@ class Prepared:
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
     """Read everything one run needs. Raises PolicyError or CommandError, with nothing started or written."""
     from mediator import trust
-    from mediator.credentials import check_value, placeholder_for
 
     home = _home(environ)
     policy = policy_file.read_policy(options.policy, environ, allow_all=options.allow_all)
@@ -80,25 +79,16 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect)
     path = environ.get("PATH", environment.DEFAULT_PATH)
     command = find_command(options.argv[0], workdir, path, home, environ)
-    needs = (*command.needs, *_active(environ, home, workdir))
-    grants = _grants(options, policy, needs, workdir, home)
-    caller = Caller(environ, home, tuple(_writable(grants)))
-    secrets = resolve(policy.secrets, caller, placeholder_for)
-    for secret in secrets:
-        check_value(secret.name, secret.value)
+    needs = (*command.needs, *active(environ, home, workdir))
+    asked = Asked(options.argv[0], options.read, options.write)
+    grants = settle(asked, policy, needs, workdir, home)
+    caller = Caller(environ, home, tuple(writable(grants)))
+    secrets = _secrets(policy, caller)
     files = mounted.shown(policy.secrets, secrets, caller)
     servers = make_ready(policy, caller, secrets)
     _refuse_leaks((*secrets, *servers.secrets), options.argv)
-    grants = _with_stubs(grants, servers.needs)
-    env = environment.build(
-        environ,
-        home=home,
-        user=_user(environ),
-        visible=[grant.path for grant in grants],
-        passed=policy.env_pass,
-        assigned=policy.env_set,
-    )
-    env |= git.variables(policy.git_https, secrets, policy.env_set)
+    grants = with_stubs(grants, servers.needs)
+    env = _variables(environ, home, grants, policy, secrets)
     if servers.programs:
         refuse_taken(policy.mcp, env["PATH"])
         env["PATH"] += f":{STUBS}"
@@ -117,9 +107,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         protected=(
             *surveyed.protected,
             *_own_inputs(options, policy),
-            *shield(_writable(grants)),
+            *shield(writable(grants)),
             # What may be executed must not be rewritten: the kernel knows the file, not what is in it.
-            *(program for program in executables or () if within(program, _writable(grants))),
+            *(program for program in executables or () if within(program, writable(grants))),
         ),
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
@@ -132,10 +122,10 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     )
     if plan.nested:
         nesting.check(plan, surveyed.watched)
-    upstreams = _upstreams(options.upstreams, policy)
+    upstreams = outward.upstreams(options.upstreams, policy)
     unseen = tuple(whole(entry, home) for entry in environment.unseen(path, [g.path for g in grants]))
-    roots = _roots(options.upstream_roots)
-    proxies = _proxies(environ, plan) if options.via_proxy else None
+    roots = outward.roots(options.upstream_roots)
+    proxies = outward.proxies(environ, plan) if options.via_proxy else None
     held = (*secrets, *servers.secrets)
     followed = _followed(options, policy, plan)
     return Prepared(plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, followed)
@@ -161,63 +151,38 @@ def _user(environ: Mapping[str, str]) -> str:
         return environ.get("USER", "user")
 
 
-def _grants(
-    options: Options, policy: Policy, needs: tuple[str, ...], workdir: str, home: str
-) -> tuple[Grant, ...]:
-    """List what the agent may see beside the system, widest reason first; one grant a path."""
-    grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory")]
-    why = f"needed by {options.argv[0]}"
-    grants += [Grant(path, Access.READ, why) for path in needs if not _is_system(path)]
-    grants += [_granted(path, Access.READ, "read_paths", home) for path in policy.read_paths]
-    grants += [_granted(path, Access.WRITE, "write_paths", home) for path in policy.write_paths]
-    grants += [_granted(path, Access.READ, "-read", home) for path in options.read]
-    grants += [_granted(path, Access.WRITE, "-write", home) for path in options.write]
-    chosen: dict[str, Grant] = {}
-    for grant in grants:
-        if grant.path not in chosen or grant.access is Access.WRITE:
-            chosen[grant.path] = grant
-    return tuple(chosen.values())
+def _secrets(policy: Policy, caller: Caller) -> tuple[Secret, ...]:
+    """Read every secret, and refuse a value that could not be told from ordinary traffic."""
+    from mediator.credentials import check_value, placeholder_for
+
+    secrets = resolve(policy.secrets, caller, placeholder_for)
+    for secret in secrets:
+        check_value(secret.name, secret.value)
+    return secrets
 
 
-def _with_stubs(grants: tuple[Grant, ...], needs: tuple[str, ...]) -> tuple[Grant, ...]:
-    """Add what the stubs of the tool servers cannot run without."""
-    known = {grant.path for grant in grants}
-    added = [path for path in needs if path not in known and not _is_system(path)]
-    return (*grants, *(Grant(path, Access.READ, "stubs of [mcp]") for path in added))
-
-
-def _active(environ: Mapping[str, str], home: str, workdir: str) -> tuple[str, ...]:
-    """Return the environments that the caller works in: a shell in the agent finds their programs too."""
-    named = [environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "GOROOT")]
-    places = [f"{workdir}/.venv", *filter(os.path.isabs, named)]
-    return tuple(path for place in places for path in installation(place, home))
+def _variables(
+    environ: Mapping[str, str],
+    home: str,
+    grants: tuple[Grant, ...],
+    policy: Policy,
+    secrets: tuple[Secret, ...],
+) -> dict[str, str]:
+    """Build the agent's environment, as far as it does not depend on tool servers and the run's CA."""
+    env = environment.build(
+        environ,
+        home=home,
+        user=_user(environ),
+        visible=[grant.path for grant in grants],
+        passed=policy.env_pass,
+        assigned=policy.env_set,
+    )
+    return env | git.variables(policy.git_https, secrets, policy.env_set)
 
 
 def _has_java(path: str) -> bool:
     """Tell whether a JVM is at hand: its option is announced on stderr, so others are spared it."""
     return any(os.access(f"{directory}/java", os.X_OK) for directory in path.split(":"))
-
-
-def _writable(grants: tuple[Grant, ...]) -> list[str]:
-    return [grant.path for grant in grants if grant.access is Access.WRITE]
-
-
-def _is_system(path: str) -> bool:
-    return within(path, ("/usr", "/bin", "/sbin", "/lib", "/lib64"))
-
-
-def _granted(path: str, access: Access, why: str, home: str) -> Grant:
-    real = os.path.realpath(expanded(path, home))
-    if not os.path.lexists(real):
-        raise PolicyError(f"{why} names {path}, which does not exist; create it or remove the grant")
-    if real == "/":
-        raise PolicyError(f"{why} names /, which would grant the whole machine; name what the agent needs")
-    if access is Access.WRITE and project.belongs_to_system(real):
-        raise PolicyError(f"{why} names {path}, which belongs to the system; name a directory of yours")
-    above_home = home != "/" and contains(real, home)
-    if access is Access.WRITE and above_home:
-        raise PolicyError(f"{why} names {path}, your home directory or above it; name a directory below it")
-    return Grant(real, access, why)
 
 
 def _refuse_leaks(secrets: tuple[Secret, ...], argv: tuple[str, ...]) -> None:
@@ -264,80 +229,9 @@ def _own_key(options: Options) -> tuple[str, ...]:
     return (path,)
 
 
-def _upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
-    """Read `-upstream HOST=ADDR[:PORT]`. A host that the policy does not allow is a mistake, not a grant."""
-    from mediator.upstream import read_redirects
-
-    upstreams: dict[str, str] = {}
-    for word in words:
-        host, equals, address = word.partition("=")
-        if not equals or not address:
-            raise PolicyError(f"-upstream {word} is not HOST=ADDR[:PORT]")
-        try:
-            name = canonical_host(host)
-        except HostError as error:
-            raise PolicyError(f"-upstream {word}: {error}") from None
-        if name in upstreams:
-            raise PolicyError(f"-upstream names {name} twice")
-        read_redirects({name: address})
-        if not policy.allow_all and not any(covers(rule.host, name) for rule in policy.rules):
-            raise PolicyError(
-                f'-upstream names {name}, which allow_hosts does not; add "{name}" to the policy'
-            )
-        upstreams[name] = address
-    return upstreams
-
-
 def _followed(options: Options, policy: Policy, plan: Plan) -> str | None:
     if not options.follow_policy:
         return None
     if policy.source == Policy().source:
         raise PolicyError("-follow-policy has nothing to follow: there is no policy; name one with -policy")
-    return follow.check(policy.source, _writable(plan.grants))
-
-
-def _proxies(environ: Mapping[str, str], plan: Plan) -> "Proxies":
-    """Read the caller's proxies for `-via-proxy`; their credentials are not the agent's to see."""
-    from mediator.proxy import read_proxies
-
-    proxies = read_proxies(environ)
-    for proxy in proxies.all:
-        if proxy.password and any(proxy.password in word for word in (*plan.env.values(), *plan.argv)):
-            raise PolicyError(
-                f"the agent's environment or arguments hold the password of the proxy {proxy}; take it out "
-                "of env.pass, env.set or the command"
-            )
-    return proxies
-
-
-def _roots(paths: tuple[str, ...]) -> tuple[bytes, ...]:
-    from mediator.trust import MAX_ROOTS, certificates
-
-    roots = tuple(_read(path, MAX_ROOTS, "-upstream-ca") for path in paths)
-    if not roots:
-        return ()
-    import ssl
-
-    for path, pem in zip(paths, roots, strict=True):
-        blocks = certificates(pem)
-        if not blocks:
-            raise PolicyError(f"-upstream-ca {path} holds no PEM certificate")
-        for number, block in enumerate(blocks, 1):
-            try:
-                ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=block.decode("ascii"))
-            except (ssl.SSLError, ValueError):
-                raise PolicyError(f"-upstream-ca {path}: certificate {number} in it is damaged") from None
-    return roots
-
-
-def _read(path: str, limit: int, what: str) -> bytes:
-    from hark.bundle.regular import open_regular
-
-    try:
-        with open(open_regular(path), "rb") as file:
-            raw = file.read(limit + 1)
-    except OSError as error:
-        raise PolicyError(f"cannot read {what} {path}: {(error.strerror or '').lower()}") from None
-    if len(raw) > limit:
-        raise PolicyError(f"{what} {path} is larger than {limit} bytes")
-    return raw
+    return follow.check(policy.source, writable(plan.grants))

@@ -7,11 +7,8 @@ import pytest
 
 from hark.command import CommandError
 from hark.errors import PolicyError
-from hark.policy.model import HostRule
 from hark.preparation import Options, prepare
 from launcher.plan import Access
-
-DAMAGED = "damaged.crt"
 
 
 @pytest.fixture
@@ -76,42 +73,21 @@ def test_grants_carry_where_they_come_from(place, tmp_path):
     ]
 
 
-def test_writing_wins_where_a_path_is_granted_twice(place, tmp_path):
-    (tmp_path / "d").mkdir()
-    prepared = ready(place, read=(str(tmp_path / "d"),), write=(str(tmp_path / "d"),))
-    assert [g.access for g in prepared.plan.grants if g.path == str(tmp_path / "d")] == [Access.WRITE]
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"read": ("/no/such/path",)}, "does not exist"),
-        ({"read": ("/",)}, "whole machine"),
-        ({"write": ("~",)}, "home directory"),
         ({"workdir": "/no/such/dir"}, "is not a directory"),
         ({"workdir": "/etc"}, "belongs to the system"),
         ({"policy": "none.toml"}, r"cannot read policy none\.toml: no such file"),
+        ({"read": ("/no/such/path",)}, "does not exist"),
         ({"upstreams": ("api.example",)}, "is not HOST=ADDR"),
-        ({"upstreams": ("api.example=127.0.0.1",)}, "allow_hosts does not"),
-        ({"upstreams": ("a b=127.0.0.1",)}, "control character or a space"),
-        ({"upstreams": ("a.example=localhost:1",)}, "localhost"),
         ({"upstream_roots": ("none.pem",)}, r"cannot read -upstream-ca none\.pem"),
-        ({"upstream_roots": ("/etc/hostname",)}, "holds no PEM certificate"),
-        ({"upstream_roots": (DAMAGED,)}, "certificate 1 in it is damaged"),
     ],
 )
 def test_what_makes_no_sense_is_refused(place, options, words):
-    (place / DAMAGED).write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     with pytest.raises(PolicyError, match=words) as caught:
         ready(place, **options)
     assert caught.value.exit_code == 125
-
-
-def test_an_upstream_is_kept_by_canonical_name(place):
-    name = policy(place, 'allow_hosts = ["api.example"]')
-    prepared = ready(place, policy=name, upstreams=("API.Example.=127.0.0.1:8443",))
-    assert prepared.upstreams == {"api.example": "127.0.0.1:8443"}
-    assert prepared.policy.allow_hosts == (HostRule("api.example"),)
 
 
 def test_a_command_that_does_not_exist_is_refused_as_a_shell_would(place):
@@ -156,12 +132,6 @@ def test_the_active_environment_can_be_used_by_a_shell_inside(place, tmp_path):
     assert plan.env["PATH"].startswith(f"{venv}/bin:")
 
 
-def test_a_home_directory_that_calls_itself_an_environment_is_not_granted(place):
-    (place.parent / "lib").mkdir()
-    plan = ready(place, environ={"VIRTUAL_ENV": str(place.parent)}).plan
-    assert str(place.parent) not in [grant.path for grant in plan.grants]
-
-
 def test_the_key_that_signs_is_hidden_wherever_it_lies(place):
     (place / "mykey").write_text("x")
     assert str(place / "mykey") in ready(place, key="mykey").plan.hidden
@@ -188,17 +158,12 @@ def test_a_secret_too_short_to_tell_apart_is_refused_before_anything_starts(plac
         ready(place, policy=name, environ={"REAL": "abc"})
 
 
-def test_the_callers_proxy_is_read_and_its_password_is_kept_from_the_agent(place):
+def test_the_callers_proxy_is_used_only_where_that_is_asked_for(place):
     env = {"HTTPS_PROXY": "http://me:pass-word@proxy.example:3128"}
     prepared = ready(place, environ=env, via_proxy=True)
     assert [str(proxy) for proxy in prepared.proxies.all] == ["http://proxy.example:3128"]
     assert not any("pass-word" in value for value in prepared.plan.env.values())
     assert ready(place, environ=env).proxies is None
-    passes = policy(place, '[env]\npass = ["HTTPS_PROXY"]\n')
-    with pytest.raises(PolicyError, match=r"hold the password of the proxy http://proxy\.example:3128"):
-        ready(place, environ=env, via_proxy=True, policy=passes)
-    with pytest.raises(PolicyError, match="-via-proxy: neither"):
-        ready(place, via_proxy=True)
 
 
 def test_a_listed_program_is_read_only_where_the_agent_may_write_and_only_there(place):
