@@ -17,6 +17,8 @@ from typing import Final
 from hark.policy.model import Limits
 
 LOOKS_A_SECOND: Final = 20
+SUPERVISOR_S: Final = 10.0
+"""When `time` is up, the supervisor asks the agent to end and kills it 5 s later, if it is not stopped."""
 OURS: Final = 2
 """Processes in the run's user namespace that are not the agent's: process 1 and the one that waits for it."""
 _SLACK: Final = 1  # the kernel lets one more begin than is allowed, so that it can be seen
@@ -88,14 +90,27 @@ class Ceilings:
         watched = (limits.processes, limits.memory, limits.disk)
         self.pause_ms = 1000 // LOOKS_A_SECOND if any(limit is not None for limit in watched) else None
         """How long process 1 may wait between two looks; None: there is nothing to look at."""
+        if self.pause_ms is None and limits.time_s is not None:
+            self.pause_ms = 1000
         self._next = 0.0
+        self._last: float | None = None
 
     def due(self, now: float) -> str | None:
         """Look, if it is time again; `now` is monotonic seconds."""
         if self.pause_ms is None or now < self._next:
             return None
         self._next = now + self.pause_ms / 1000
-        return self.look()
+        return self._time(now) or self.look()
+
+    def _time(self, now: float) -> str | None:
+        limit = self._limits.time_s
+        if limit is None:
+            return None
+        if self._last is None:
+            self._last = now + limit + SUPERVISOR_S
+        if now < self._last:
+            return None
+        return f"limits.time was reached: the agent ran for {limit:g} seconds"
 
     def look(self) -> str | None:
         """Return a sentence that says which limit was passed."""
@@ -128,6 +143,7 @@ class Ceilings:
         if limit is None:
             return None
         files, _ = _used(self._scratch)
+        files += _system_v()
         # Cheap and never too little: pages that several processes share are counted for each of them.
         if files + sum(_each(_resident)) <= limit:
             return None
@@ -180,6 +196,18 @@ def _proportional(pid: str) -> int:
 def _read(path: str) -> bytes:
     with open(path, "rb", buffering=0) as file:
         return file.read()
+
+
+def _system_v() -> int:
+    """Bytes in System V shared memory: it lasts without any process that has it mapped.
+
+    Where one has, it counts twice: a process can have a segment mapped that is not resident there.
+    """
+    try:
+        lines = _read("/proc/sysvipc/shm").splitlines()[1:]
+    except FileNotFoundError:
+        return 0  # a kernel without it
+    return sum(int(number) for line in lines for number in line.split()[-2:])  # resident, swapped
 
 
 def _used(scratch: Iterable[str]) -> tuple[int, bool]:

@@ -59,6 +59,19 @@ class Inbox:
             self._read = self._write = -1
 
 
+def can_be_continued() -> bool:
+    """Whether a shell with job control started us: the session has a terminal, and its group is not ours.
+
+    Elsewhere (a service, a CI runner, a terminal's only program) nobody would see that we stopped, and
+    continue us: the agent could end the recording in silence by stopping itself.
+    """
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+        return os.getpgrp() != os.getpgid(os.getsid(0))
+    except OSError:
+        return False
+
+
 def stop_as(number: int, *, whole_group: bool) -> None:
     """Stop this process as the agent was stopped, and return when it is continued.
 

@@ -25,7 +25,7 @@ from launcher.doorway import Doorway
 from launcher.identity import Identity, agent_identity
 from launcher.plan import Plan, Sockets
 from launcher.report import AppliedGrant, Ended, Facts, NotExecutableError, NotFoundError
-from launcher.signals import FOR_GROUP, TERMINATING, Inbox, stop_as
+from launcher.signals import FOR_GROUP, TERMINATING, Inbox, can_be_continued, stop_as
 from launcher.streams import empty_input_in_background, write_only_terminals
 from launcher.terminal import Relay
 
@@ -286,7 +286,14 @@ class Boundary:
             wire.send(self._channel, word, *fields)
 
     def _stop(self, number: int) -> None:
-        """Stop with the agent; continue it when we are continued."""
+        """Stop with the agent, where somebody could continue us; continue it when we are continued.
+
+        Elsewhere what stopped it by force may continue it, and its limits hold.
+        """
+        if not can_be_continued():
+            if number != signal.SIGSTOP:
+                self._tell("continue")
+            return
         if self._relay is not None:
             self._relay.leave()
         stop_as(number, whole_group=self._relay is not None)

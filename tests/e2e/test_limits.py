@@ -1,7 +1,10 @@
 """Runs that are ended by a limit of the policy's or by a full disk: exit code, sentence, record."""
 
 import os
+import signal
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,46 @@ def test_an_agent_whose_time_is_up_and_that_will_not_go_is_killed(rootless: Desk
     ended = ok(rootless.run("-policy", "policy.toml", "--", "sh", "-c", SLEEPER), 124)
     assert "limits.time was reached" in ended.stderr
     assert "VERIFIED" in rootless.verdict()
+
+
+STOPPER = """
+import os, signal, time
+if os.fork():
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(60)
+"""
+
+
+def test_an_agent_that_stops_itself_stops_neither_the_clock_nor_the_recorder(rootless: Desk) -> None:
+    rootless.write("policy.toml", '[limits]\ntime = "1s"\n')
+    argv = ("/usr/bin/python3", "-c", STOPPER)
+    ended = ok(rootless.run("-policy", "policy.toml", "--", *argv, timeout=30, start_new_session=True), 124)
+    assert "limits.time was reached" in ended.stderr
+    assert "VERIFIED" in rootless.verdict()
+
+
+def test_time_is_up_inside_when_the_recorder_itself_is_stopped(rootless: Desk) -> None:
+    rootless.write("policy.toml", '[limits]\ntime = "1s"\n')
+    words = ("-policy", "policy.toml", "-o", rootless.bundle)
+    work = "while :; do date +%s >> here; sleep 0.2; done"
+    with rootless.start("run", *words, "--", "sh", "-c", work) as process:
+        here = rootless.project / "here"
+        wait_until(here.exists)
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            wait_until(lambda: time.time() - here.stat().st_mtime > 2, given=40)
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 124, said
+    assert b"limits.time was reached" in said
+
+
+def wait_until(ready: Callable[[], bool], given: float = 20) -> None:
+    deadline = time.monotonic() + given
+    while not ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 SLASHES = """

@@ -65,6 +65,18 @@ def hold():
 threading.Thread(target=hold).start()
 ctypes.CDLL(None).pthread_exit(None)
 """
+SEGMENTS: Final = """
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+for _ in range(16):
+    size = 16 << 20
+    place = libc.shmat(libc.shmget(0, size, 0o1600), None, 0)
+    ctypes.memset(place, 1, size)
+    libc.shmdt(ctypes.c_void_p(place))
+print("held")
+time.sleep(0.5)
+"""
 FILLER: Final = """
 import time
 wrote = 0
@@ -95,6 +107,7 @@ ATTACKS: Final = (
     ("memory", HOG, Limits(memory=64 * MIB)),
     ("memory", MANY_HOGS, Limits(memory=128 * MIB)),
     ("memory", HIDDEN_HOG, Limits(memory=160 * MIB)),
+    ("memory", SEGMENTS, Limits(memory=128 * MIB)),
     ("memory", FILLER, Limits(memory=32 * MIB)),
     ("disk", FILLER, Limits(disk=6 * MIB)),
     ("disk", EMPTY_FILES, Limits(disk=1 * MIB)),
@@ -105,6 +118,7 @@ NAMES: Final = [
     "a memory hog",
     "many hogs, each below the limit",
     "a hog whose first thread has ended",
+    "shared memory that nobody has mapped",
     "files in memory",
     "a disk filler",
     "a flood of empty files",

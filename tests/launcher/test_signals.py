@@ -1,9 +1,10 @@
 """Signals are noted in order, passed on by somebody else, and given back."""
 
 import os
+import pty
 import signal
 
-from launcher.signals import Inbox, stop_as
+from launcher.signals import Inbox, can_be_continued, stop_as
 from tests.launcher.rig import apart
 
 
@@ -73,3 +74,21 @@ def test_stopping_by_sigstop_waits_for_sigcont() -> None:
     os.waitpid(child, 0)
     os.close(read)
     os.close(write)
+
+
+def test_only_a_job_of_a_session_with_a_terminal_can_be_continued() -> None:
+    def sessions() -> list[bool]:
+        child, master = pty.fork()
+        if child == 0:
+            leads = can_be_continued()
+            job = os.fork()
+            if job == 0:
+                os.setpgid(0, 0)
+                os._exit(10 * leads + can_be_continued())
+            os._exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.close(master)
+        os.setsid()
+        return [code == 1, can_be_continued()]
+
+    assert apart(sessions) == [True, False]
