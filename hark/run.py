@@ -3,29 +3,26 @@
 The boundary is forked first, while this process has one thread and few imports. Whatever was asked, allowed
 and granted is in the file before the agent's first instruction. When the agent has ended, the mediator is
 drained, and only then the file is sealed: each event, and each stream across the borders of its events, was
-searched for credentials before it was written. A record that cannot be kept ends the
-run with 123, a limit of the policy's with 124; what fails before the agent starts refuses it with 125.
-Nothing here prints: `say` gets each sentence that the user should see.
+searched for credentials before it was written. A record that cannot be kept ends the run with 123, a limit of
+the policy's with 124; what fails before the agent starts refuses it with 125. Nothing here prints: `say` gets
+each sentence that the user should see.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from hark import nesting, policy_file, project
+from hark import nesting, policy_file, project, summary
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
-from hark.preparation import CA_BUNDLE, JAVA_STORE, Options, Prepared, prepare
-from hark.visible import visible
-from launcher.plan import GATEWAY_V4
+from hark.preparation import Options, Prepared, prepare
+from hark.trusting import files_for
 from launcher.report import Ended, NeverStarted
 from launcher.supervise import Boundary, launch
 
@@ -35,10 +32,7 @@ if TYPE_CHECKING:
     from hark.bundle.writer import Writer
     from hark.follow import Follower
     from hark.policy.model import Policy
-    from launcher.plan import Plan
-    from mediator.ca import RunCA
     from mediator.credentials import Broker
-    from mediator.ledger import Summary
     from mediator.publish import Opened
     from mediator.serve import Mediator
 
@@ -49,8 +43,6 @@ EXIT_NOT_FOUND: Final = 127
 """What a shell ends with when its last command was not found."""
 PREFETCH_AFTER_S: Final = 0.25
 """When the agent is still running by then, what its first connection needs is loaded ahead of it."""
-MAX_TABLES_SHOWN: Final = 3  # some lines each; the agent's own answers have them too
-MAX_DENIALS_SHOWN: Final = 20  # targets printed at the end of a run; the record has them all
 
 type Say = Callable[[str], None]
 
@@ -174,11 +166,11 @@ class _Run:
             code = self._finish(writer, ended)
             self._summarise(mediator, before)
             for path in ended.replaced:
-                self.say(laid_bare(os.path.relpath(path, self.plan.workdir)))
+                self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))
             if ended.refused:
                 self.say(nesting.refused(ended.refused))
             if code == EXIT_NOT_FOUND and self.prepared.unseen:
-                self.say(not_found(self.prepared.unseen))
+                self.say(summary.not_found(self.prepared.unseen))
         except HarkError:
             raise
         except Exception as error:
@@ -253,7 +245,7 @@ class _Run:
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         mediator.start()
         try:
-            self.boundary.start(_files(ca, roots, self.plan, self.environ))
+            self.boundary.start(files_for(ca, roots, self.plan, self.environ))
         except BaseException:
             mediator.stop()
             raise
@@ -286,8 +278,8 @@ class _Run:
             self._seal(writer, outcome.reason(outcome.RECORDER_FAILED, why), EXIT_RECORDER)
             return EXIT_RECORDER
         if ended.left:
-            self.say(left_behind(ended.left))
-        sealed = self._seal(writer, _reason(ended), ended.status)
+            self.say(summary.left_behind(ended.left))
+        sealed = self._seal(writer, summary.reason(ended), ended.status)
         return ended.status if sealed else EXIT_RECORDER
 
     def _seal(self, writer: Writer, reason: str, code: int) -> bool:
@@ -324,100 +316,12 @@ class _Run:
 
     def _summarise(self, mediator: Mediator, before: dict[str, bytes]) -> None:
         """Say what the user has to know: denials as policy lines, warnings, changes to what runs itself."""
-        for line in summary_lines(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
+        for line in summary.of_denials(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
         for path, count in self._changes(before).items():
-            name = os.path.relpath(path, self.plan.workdir)
-            files = "" if count == 1 else f" ({count} files)"
-            self.say(f"the agent changed {name}{files}, which other programs act on; look before they do")
-
-
-def _files(ca: RunCA, roots: bytes, plan: Plan, environ: Mapping[str, str]) -> dict[str, bytes]:
-    """Return what the agent is shown so that it asks us for names and trusts the run's CA too."""
-    from mediator import trust
-
-    bundle = ca.trust_bundle(roots)
-    files = {"/etc/resolv.conf": f"nameserver {GATEWAY_V4}\n".encode()}  # also where /etc itself is granted
-    files |= dict.fromkeys((CA_BUNDLE, *trust.bundle_paths(environ)), bundle)
-    files |= dict.fromkeys(
-        (path for path in trust.CHROMIUM_POLICIES if not _is_granted(path, plan)),
-        trust.chromium_policy(ca.pem()),
-    )
-    if JAVA_STORE in plan.env.get("JAVA_TOOL_OPTIONS", ""):
-        files[JAVA_STORE] = trust.java_store(bundle)
-    return files
-
-
-def _is_granted(path: str, plan: Plan) -> bool:
-    """Tell whether the host's own place for this file is shown: nothing can be added there."""
-    return any(path.startswith(f"{grant.path}/") for grant in plan.grants)
-
-
-def laid_bare(name: str) -> str:
-    """The sentence for a path that is kept from the agent and was replaced from outside."""
-    return (
-        f"{visible(name)} was replaced by another program during the run: "
-        "the agent may have read or changed it in the moment before it was covered again"
-    )
-
-
-def left_behind(count: int) -> str:
-    """Return the sentence for processes that were ended because the agent's first one was."""
-    what = "a process of the agent was" if count == 1 else f"{count} processes of the agent were"
-    return f"{what} still running and ended with it; -wait-children waits for them"
-
-
-def not_found(unseen: tuple[str, ...]) -> str:
-    """Return the sentence for an agent that could not find a program, and whose PATH lost directories."""
-    grants = " ".join(f"-read {directory}" for directory in unseen)
-    return f"the agent does not see the programs in some directories of your PATH; to show them: {grants}"
-
-
-def summary_lines(summary: Summary, *, has_policy: bool) -> Iterator[str]:
-    """Yield the sentences for the end of a run: what was denied, and the policy line that would allow it."""
-    for denied in summary.denied[:MAX_DENIALS_SHOWN]:
-        times = "" if denied.count == 1 else f", {denied.count} times"
-        port = f":{denied.port}" if denied.port else ""
-        why = "" if denied.rule else f": {denied.reason}"
-        yield f"denied {denied.host}{port} ({denied.protocol}{times}){why}"
-    more = len(summary.denied) - MAX_DENIALS_SHOWN + summary.denied_uncounted
-    if more > 0:
-        yield f"denied {more} more; `hark inspect` lists them"
-    rules = sorted({denied.rule for denied in summary.denied[:MAX_DENIALS_SHOWN] if denied.rule})
-    if rules:
-        where = (
-            "add to allow_hosts in the policy" if has_policy else "put into a file and name it with -policy"
-        )
-        yield f"to allow them, {where}: allow_hosts = [{', '.join(json.dumps(rule) for rule in rules)}]"
-    tables = dict.fromkeys(denied.table for denied in summary.denied if denied.table)
-    for table in list(tables)[:MAX_TABLES_SHOWN]:
-        yield from ("to allow what a rule denied, add to the policy:", *table.split("\n"))
-    if len(tables) > MAX_TABLES_SHOWN:
-        yield f"{len(tables) - MAX_TABLES_SHOWN} more such tables; `hark policy explain` gives one for a URL"
-    yield from summary.warnings
-    seen = sorted({f"{token.name} ({token.host})" for token in summary.tokens if token.where != "minted"})
-    if seen:
-        others = "" if len(seen) <= MAX_DENIALS_SHOWN else f" and {len(seen) - MAX_DENIALS_SHOWN} more"
-        yield f"the agent was given what look like tokens: {', '.join(seen[:MAX_DENIALS_SHOWN])}{others}"
-
-
-def _reason(ended: Ended) -> str:
-    if ended.interrupted is not None:
-        return outcome.reason(outcome.INTERRUPTED, _signal_name(ended.interrupted))
-    if ended.signal is not None:
-        return outcome.reason(outcome.SIGNAL, _signal_name(ended.signal))
-    if ended.passed_on is not None:
-        return outcome.reason(outcome.EXIT, f"after {_signal_name(ended.passed_on)}")
-    return outcome.EXIT
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+            self.say(summary.acted_on(os.path.relpath(path, self.plan.workdir), count))
 
 
 def _refusal(error: HarkError) -> HarkError:

@@ -17,7 +17,6 @@ UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
 PLAIN: Final = ""
 RED: Final = "31"
-GREEN: Final = "32"
 YELLOW: Final = "33"
 DIM: Final = "2"
 

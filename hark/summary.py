@@ -1,0 +1,90 @@
+"""What a run tells its user at its end, and the words by which the record names that end.
+
+Every denial comes with the lines of a policy that would allow it. Nothing here prints.
+"""
+
+import json
+import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from hark.bundle import outcome
+from hark.visible import visible
+from launcher.report import Ended
+
+if TYPE_CHECKING:
+    from mediator.ledger import Summary
+
+MAX_TABLES_SHOWN: Final = 3  # some lines each; the agent's own answers have them too
+MAX_DENIALS_SHOWN: Final = 20  # targets printed at the end of a run; the record has them all
+
+
+def laid_bare(name: str) -> str:
+    """Return the sentence for a path that is kept from the agent and was replaced from outside."""
+    return (
+        f"{visible(name)} was replaced by another program during the run: "
+        "the agent may have read or changed it in the moment before it was covered again"
+    )
+
+
+def acted_on(name: str, count: int) -> str:
+    """Return the sentence for what the agent changed or made, and other programs act on."""
+    files = "" if count == 1 else f" ({count} files)"
+    return f"the agent changed {visible(name)}{files}, which other programs act on; look before they do"
+
+
+def left_behind(count: int) -> str:
+    """Return the sentence for processes that were ended because the agent's first one was."""
+    what = "a process of the agent was" if count == 1 else f"{count} processes of the agent were"
+    return f"{what} still running and ended with it; -wait-children waits for them"
+
+
+def not_found(unseen: tuple[str, ...]) -> str:
+    """Return the sentence for an agent that could not find a program, and whose PATH lost directories."""
+    grants = " ".join(f"-read {directory}" for directory in unseen)
+    return f"the agent does not see the programs in some directories of your PATH; to show them: {grants}"
+
+
+def of_denials(summary: "Summary", *, has_policy: bool) -> Iterator[str]:
+    """Yield the sentences for the end of a run: what was denied, and the policy line that would allow it."""
+    for denied in summary.denied[:MAX_DENIALS_SHOWN]:
+        times = "" if denied.count == 1 else f", {denied.count} times"
+        port = f":{denied.port}" if denied.port else ""
+        why = "" if denied.rule else f": {denied.reason}"
+        yield f"denied {denied.host}{port} ({denied.protocol}{times}){why}"
+    more = len(summary.denied) - MAX_DENIALS_SHOWN + summary.denied_uncounted
+    if more > 0:
+        yield f"denied {more} more; `hark inspect` lists them"
+    rules = sorted({denied.rule for denied in summary.denied[:MAX_DENIALS_SHOWN] if denied.rule})
+    if rules:
+        where = (
+            "add to allow_hosts in the policy" if has_policy else "put into a file and name it with -policy"
+        )
+        yield f"to allow them, {where}: allow_hosts = [{', '.join(json.dumps(rule) for rule in rules)}]"
+    tables = dict.fromkeys(denied.table for denied in summary.denied if denied.table)
+    for table in list(tables)[:MAX_TABLES_SHOWN]:
+        yield from ("to allow what a rule denied, add to the policy:", *table.split("\n"))
+    if len(tables) > MAX_TABLES_SHOWN:
+        yield f"{len(tables) - MAX_TABLES_SHOWN} more such tables; `hark policy explain` gives one for a URL"
+    yield from summary.warnings
+    seen = sorted({f"{token.name} ({token.host})" for token in summary.tokens if token.where != "minted"})
+    if seen:
+        others = "" if len(seen) <= MAX_DENIALS_SHOWN else f" and {len(seen) - MAX_DENIALS_SHOWN} more"
+        yield f"the agent was given what look like tokens: {', '.join(seen[:MAX_DENIALS_SHOWN])}{others}"
+
+
+def reason(ended: Ended) -> str:
+    if ended.interrupted is not None:
+        return outcome.reason(outcome.INTERRUPTED, signal_name(ended.interrupted))
+    if ended.signal is not None:
+        return outcome.reason(outcome.SIGNAL, signal_name(ended.signal))
+    if ended.passed_on is not None:
+        return outcome.reason(outcome.EXIT, f"after {signal_name(ended.passed_on)}")
+    return outcome.EXIT
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"

@@ -1,0 +1,104 @@
+"""What a run tells its user, and how its end is named."""
+
+import signal
+
+import pytest
+
+from hark.summary import (
+    MAX_DENIALS_SHOWN,
+    MAX_TABLES_SHOWN,
+    acted_on,
+    laid_bare,
+    left_behind,
+    not_found,
+    of_denials,
+    reason,
+    signal_name,
+)
+from launcher.report import Ended
+from mediator.ledger import Denied, Summary
+
+
+def denied(host: str, port: int = 443, count: int = 1) -> Denied:
+    return Denied(host, port, "tls", count, host if port == 443 else f"{host}:{port}")
+
+
+def test_a_run_without_denials_says_nothing():
+    assert list(of_denials(Summary(), has_policy=True)) == []
+
+
+def test_denials_end_in_the_policy_line_that_would_allow_them():
+    found = Summary(denied=(denied("b.example", 8443, 3), denied("a.example"), denied("a.example")))
+    assert list(of_denials(found, has_policy=True)) == [
+        "denied b.example:8443 (tls, 3 times)",
+        "denied a.example:443 (tls)",
+        "denied a.example:443 (tls)",
+        'to allow them, add to allow_hosts in the policy: allow_hosts = ["a.example", "b.example:8443"]',
+    ]
+
+
+def test_without_a_policy_the_user_is_told_to_write_one():
+    *_, last = of_denials(Summary(denied=(denied("a.example"),)), has_policy=False)
+    assert "put into a file and name it with -policy" in last
+
+
+def test_a_request_that_a_rule_denied_ends_in_the_table_that_would_allow_it():
+    tables = [f'[[allow]]\nhost = "h{number}.example"' for number in range(MAX_TABLES_SHOWN + 2)]
+    many = [Denied("a.example", 443, "https", 1, "", "no", table) for table in (*tables, tables[0])]
+    lines = list(of_denials(Summary(denied=tuple(many)), has_policy=True))
+    shown = [line for line in lines if not line.startswith("denied")]
+    assert shown[:3] == [
+        "to allow what a rule denied, add to the policy:",
+        "[[allow]]",
+        'host = "h0.example"',
+    ]
+    assert shown[-1].startswith("2 more such tables")
+    assert len(shown) == 3 * MAX_TABLES_SHOWN + 1
+
+
+def test_a_flood_of_denials_is_cut_and_counted():
+    many = tuple(denied(f"h{number}.example") for number in range(MAX_DENIALS_SHOWN + 5))
+    lines = list(of_denials(Summary(denied=many, denied_uncounted=7), has_policy=True))
+    assert f"denied {5 + 7} more; `hark inspect` lists them" in lines
+    assert len(lines) == MAX_DENIALS_SHOWN + 2
+
+
+@pytest.mark.parametrize(
+    ("ended", "expected"),
+    [
+        (Ended(code=3), "exit"),
+        (Ended(signal=signal.SIGKILL), "signal SIGKILL"),
+        (Ended(code=0, passed_on=signal.SIGTERM), "exit: after SIGTERM"),
+        (Ended(code=143, passed_on=signal.SIGTERM), "interrupted: SIGTERM"),
+        (Ended(signal=signal.SIGINT, passed_on=signal.SIGINT), "interrupted: SIGINT"),
+        (Ended(signal=signal.SIGKILL, passed_on=signal.SIGINT), "signal SIGKILL"),
+    ],
+)
+def test_each_kind_of_end_has_its_own_reason(ended, expected):
+    assert reason(ended) == expected
+
+
+def test_a_real_time_signal_has_a_name_too():
+    assert signal_name(signal.SIGRTMIN + 3) == f"SIGRTMIN+{3}"
+
+
+def test_a_denial_that_no_policy_line_would_lift_says_why():
+    one = Denied("a.example", 443, "https", 2, "", "secrets.KEY is not bound to a.example:443")
+    assert list(of_denials(Summary(denied=(one,)), has_policy=True)) == [
+        "denied a.example:443 (https, 2 times): secrets.KEY is not bound to a.example:443"
+    ]
+
+
+def test_a_program_that_was_not_found_is_answered_with_the_grants_that_would_show_it():
+    assert not_found(("/a/bin", "/b")).endswith("to show them: -read /a/bin -read /b")
+
+
+def test_what_was_ended_with_the_agent_is_said_with_the_option_that_waits():
+    assert left_behind(1).startswith("a process of the agent was still running")
+    assert left_behind(3).endswith("-wait-children waits for them")
+
+
+def test_a_file_is_named_so_that_no_terminal_acts_on_its_name():
+    assert acted_on("a\x1b[2J", 1).startswith("the agent changed a\\e[2J, which other programs act on")
+    assert acted_on(".git/hooks", 3).startswith("the agent changed .git/hooks (3 files),")
+    assert laid_bare("\x1b").startswith("\\e was replaced by another program")
