@@ -74,7 +74,7 @@ TIERS: Final = {
         ),
         tests=False,
     ),
-    "unit": Tier(60, ((*OFFLINE, *pytest("-n", "2", "-m", NEITHER)),)),
+    "unit": Tier(120, ((*OFFLINE, *pytest("-n", "2", "-m", NEITHER)),)),
     "attack": Tier(240, (pytest("-m", "(attack or slow) and not e2e"),)),
     "e2e": Tier(240, (pytest("-m", "e2e"),)),
     "clients": Tier(240, (pytest("-n", "2", "-m", "clients"),)),

@@ -76,7 +76,9 @@ def test_a_tier_over_its_budget_is_told_so_and_passes(
 
 
 def test_the_unit_tier_runs_offline_and_the_tiers_share_all_tests(tiers: ModuleType) -> None:
-    (unit,) = tiers.TIERS["unit"].commands
-    assert unit[1].endswith("offline.py")
-    selections = [command[-1] for name in ("unit", "attack", "e2e") for command in tiers.TIERS[name].commands]
-    assert selections == ["not attack and not e2e and not slow", "(attack or slow) and not e2e", "e2e"]
+    (command,) = tiers.TIERS["unit"].commands
+    assert command[1].endswith("offline.py")
+    names = ("unit", "attack", "e2e", "clients")
+    selections = [command[-1] for name in names for command in tiers.TIERS[name].commands]
+    unit = "not attack and not e2e and not slow and not clients"
+    assert selections == [unit, "(attack or slow) and not e2e", "e2e", "clients"]

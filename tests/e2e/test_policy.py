@@ -3,8 +3,12 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import serving
+
+pytestmark = pytest.mark.e2e
 
 HOST = "api.example.test"
 NAMES = "getent hosts a.example.test >/dev/null && echo resolved"

@@ -9,6 +9,8 @@ import pytest
 from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import serving
 
+pytestmark = pytest.mark.e2e
+
 SECRET = "sk-live-3f9a1c77e0b24d58"
 HOST = "api.example.test"
 

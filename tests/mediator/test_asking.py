@@ -313,6 +313,7 @@ def test_a_client_that_sends_its_request_byte_by_byte_is_served() -> None:
     assert [seen.body for seen in upstream.seen] == [b"abc"]
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_its_answer_slowly_gets_all_of_it_and_slows_the_server_down() -> None:
     sent = [0]
     with plain() as (rig, upstream):

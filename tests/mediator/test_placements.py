@@ -180,6 +180,7 @@ def arrived(one: Placement, leaves: bytes) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_a_value_reaches_its_place_at_its_host_and_nothing_else_does(number: int) -> None:
     rng = random.Random(f"placements {number}")
@@ -201,6 +202,7 @@ def test_a_value_reaches_its_place_at_its_host_and_nothing_else_does(number: int
     assert reached > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_what_comes_back_holds_the_value_in_no_spelling(number: int) -> None:
     rng = random.Random(f"answers {number}")
@@ -244,6 +246,7 @@ def test_the_control_without_the_binding_values_reach_other_hosts(monkeypatch: p
     assert astray > 50
 
 
+@pytest.mark.slow
 def test_through_the_real_mediator_the_record_holds_the_value_in_no_spelling() -> None:
     rng = random.Random("real")
     value = "sk-real-" + "".join(rng.choice(LETTERS[0]) for _ in range(24))

@@ -49,6 +49,8 @@ def published(
     address = opened.listeners[0][1].getsockname()
     with running(secrets=secrets, published=opened) as rig:
         yield rig, address
+    with suppress(OSError):
+        server.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for a caller
     server.close()
     thread.join(10)
 

@@ -347,6 +347,7 @@ def test_a_ping_is_answered() -> None:
         assert pongs == [b"hark-hrk"]
 
 
+@pytest.mark.slow
 def test_a_flood_of_pings_and_settings_by_one_who_reads_nothing_is_not_kept_in_memory() -> None:
     """Our answers wait for the agent, and the agent for our reading."""
     with pair() as (rig, client, _):
