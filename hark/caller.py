@@ -6,13 +6,15 @@ the boundary, for an earlier run's agent if not for this one's.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from hark.command import CommandError, find_command
 from hark.environment import DEFAULT_PATH
 from hark.errors import PolicyError
+from hark.interpreted import CODE, code_places
 from hark.places import contains, within
 
 _KEPT: Final = (
@@ -22,26 +24,7 @@ _KEPT: Final = (
 )
 """Variables of the caller that a server gets: where it is, and what it trusts. None is a credential."""
 _KEPT_PREFIXES: Final = ("LC_",)
-_CODE: Final = (
-    *("PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "NODE_PATH", "RUBYLIB"),
-    *("PERL5LIB", "CLASSPATH", "BASH_ENV", "ENV"),
-)
-"""Variables whose places a program loads code from."""
-_SCRIPTS: Final = (
-    ".py",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".mts",
-    ".sh",
-    ".rb",
-    ".pl",
-    ".php",
-    ".jar",
-    ".pyz",
-    ".wasm",
-)
+_SEPARATORS: Final = re.compile(r"[:;,=\s\"']")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +47,23 @@ class Caller:
         """Return what a server gets of the caller's environment."""
         kept = {
             name: value
-            for name, value in self.environ.items()
+            for name, value in self.outside.items()
             if name in _KEPT or name.startswith(_KEPT_PREFIXES)
         }
         return kept | {"HOME": self.home, "PATH": self.path}
+
+    @property
+    def outside(self) -> dict[str, str]:
+        """Return the caller's environment without what leads a program to where the agent may write.
+
+        PYTHONPATH and its kin have code loaded from there, and no list of them is whole.
+        """
+        kept = {name: value for name, value in self.environ.items() if not self._leads_in(value)}
+        return kept | {"PATH": self.path}
+
+    def _leads_in(self, value: str) -> bool:
+        pieces = [piece for piece in _SEPARATORS.split(value) if os.path.isabs(piece)]
+        return any(self.writes(piece) for piece in pieces)
 
     def expanded(self, path: str) -> str:
         """Put the home directory in the place of a leading `~`."""
@@ -97,7 +93,7 @@ class Caller:
             raise PolicyError(f"{who}: {error}") from None
         arguments = tuple(self.expanded(argument) for argument in words[1:])
         exposed = [place for place in command.needs if self.writes_in(place)]
-        named = (*_scripts(arguments, workdir), *_code_paths(env or {}), workdir)
+        named = (*code_places((word, *arguments), workdir), *_code_paths(env or {}), workdir)
         exposed += [place for place in named if self.writes(place)]
         if exposed:
             raise PolicyError(
@@ -112,17 +108,6 @@ def expanded(path: str, home: str) -> str:
     return home if path == "~" else os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
-def _scripts(arguments: Iterable[str], workdir: str) -> list[str]:
-    """List the arguments that are programs themselves, as an interpreter's script."""
-    values = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
-    paths = [os.path.join(workdir, value) for value in values if value]
-    return [
-        path
-        for path in paths
-        if os.path.isfile(path) and (path.endswith(_SCRIPTS) or os.access(path, os.X_OK))
-    ]
-
-
 def _code_paths(env: Mapping[str, str]) -> list[str]:
     """List the places from which variables have programs or libraries loaded."""
-    return [place for name in _CODE if name in env for place in env[name].split(":") if place]
+    return [place for name in CODE if name in env for place in env[name].split(":") if place]

@@ -86,7 +86,7 @@ def _from_command(spec: SecretSpec, command: tuple[str, ...], caller: Caller) ->
     try:
         process = subprocess.Popen(
             argv,
-            env={**caller.environ, "PATH": caller.path},
+            env=caller.outside,
             cwd="/",
             stdin=subprocess.DEVNULL,  # the caller's input is the agent's
             stdout=subprocess.PIPE,

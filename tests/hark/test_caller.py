@@ -59,3 +59,33 @@ def test_a_tilde_is_the_callers_home(tmp_path):
 def test_what_is_not_there_is_named():
     with pytest.raises(PolicyError, match=r"^it: .*no-such-program"):
         Caller({"PATH": "/usr/bin"}, "/").trusted(("no-such-program",), "/", "it")
+
+
+def test_variables_that_lead_to_where_the_agent_writes_do_not_go_outside(project, tmp_path):
+    (tmp_path / "link").symlink_to(project)
+    environ = {
+        "PYTHONPATH": f"/opt/x:{project}/src",
+        "NODE_OPTIONS": f"--require {project}/hook.js",
+        "JAVA_TOOL_OPTIONS": f"-javaagent:{tmp_path}/link/agent.jar",
+        "XDG_CONFIG_HOME": str(project),
+        "GPG_TTY": "/dev/pts/1",
+        "PASSWORD_STORE_DIR": f"{tmp_path}/store",
+        "PATH": f"{project}:/usr/bin",
+    }
+    caller = Caller(environ, "/home/me", (str(project),))
+    assert caller.outside == {
+        "GPG_TTY": "/dev/pts/1",
+        "PASSWORD_STORE_DIR": f"{tmp_path}/store",
+        "PATH": "/usr/bin",
+    }
+    assert "XDG_CONFIG_HOME" not in caller.variables
+    assert Caller(environ, "/home/me").outside == environ
+
+
+def test_a_script_without_a_scripts_name_and_a_package_are_refused_and_data_is_not(project):
+    caller = Caller({}, "/home/me", (str(project),))
+    (project / "server").touch()
+    for words in (("python3", f"{project}/server"), ("python3", str(project))):
+        with pytest.raises(PolicyError, match="it would run outside the boundary with"):
+            caller.trusted(words, "/", "it")
+    assert caller.trusted(("cat", str(project)), "/", "it")[1:] == (str(project),)
