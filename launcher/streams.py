@@ -4,9 +4,10 @@ A descriptor can be opened anew through /proc/self/fd with other rights than it 
 a nested run there is none over files. So a file that is read from is handed to a nested agent as a sealed
 copy. A file that is written to stays: the agent may read what else stands in it.
 
-A terminal that only output goes to is opened for writing alone, and a run that starts in the background has
-an empty input instead of the terminal. Otherwise it could read what is typed: its processes are in no session
-of that terminal, so the kernel does not stop them. A run that is sent there later keeps its input.
+Where the plan gives the agent no terminal of its own (`launcher.terminal`), a terminal that only output goes
+to is opened for writing alone, and a run that starts in the background has an empty input instead of the
+terminal. Otherwise it could read what is typed: its processes are in no session of that terminal, so the
+kernel does not stop them. Such a run that is sent there later keeps its input.
 """
 
 import fcntl
