@@ -62,21 +62,42 @@ def find_command(name: str, workdir: str, path: str, home: str, environ: Mapping
     `environ` is asked only where a tool was told to keep its installations (RUSTUP_HOME).
     """
     executable = _which(name, workdir, path)
-    needs = dict.fromkeys(_needs(executable, path, home, environ))
-    return Command(executable, tuple(needs))
+    needs = dict.fromkeys(_needs(executable, workdir, path, home, environ))
+    return Command(executable, tuple(need for need in needs if not _is_led_out(need, workdir, home)))
 
 
-def installation(directory: str, home: str) -> tuple[str, ...]:
+def installation(directory: str, workdir: str, home: str) -> tuple[str, ...]:
     """Return what an environment in use (a venv, conda's, a JDK) needs: itself and, for a venv, its base.
 
-    Nothing for a directory that is no installation.
+    Nothing for a directory that is no installation, or that is a link out of `workdir`: an agent of an
+    earlier run may have put it there.
     """
-    if not is_installation(directory, home):
+    if not is_installation(directory, home) or _is_led_out(directory, workdir, home):
         return ()
     needs = [os.path.realpath(directory)]
     for link in _links(f"{directory}/bin/python"):
-        needs += _prefix(link, home)
+        needs += _prefix(link, home, _marks(directory, link, workdir))
     return tuple(dict.fromkeys(needs))
+
+
+def _is_led_out(directory: str, workdir: str, home: str) -> bool:
+    """Tell whether a link in `workdir` leads to a directory elsewhere that is not the base of a Python.
+
+    An agent may have made the link, and other trees look like an installation by accident.
+    """
+    real = os.path.realpath(directory)
+    if not contains(workdir, directory) or contains(workdir, real) or not os.path.isdir(real):
+        return False
+    return not is_installation(real, home, _STANDARD_LIBRARY)
+
+
+def _marks(start: str, link: str, workdir: str) -> tuple[str, ...]:
+    """Return what shows that `link`, led to from `start`, is of an installation: as for `_is_led_out`."""
+    return _STANDARD_LIBRARY if _is_strange(start, link, workdir) else _LANDMARKS
+
+
+def _is_strange(start: str, link: str, workdir: str) -> bool:
+    return contains(workdir, start) and not contains(workdir, link)
 
 
 def whole(directory: str, home: str) -> str:
@@ -122,20 +143,25 @@ def _check(candidate: str, name: str) -> None:
         raise CommandError(f"{name}: permission denied; make it executable or name its interpreter", 126)
 
 
-def _needs(executable: str, path: str, home: str, environ: Mapping[str, str]) -> Iterator[str]:
+def _needs(executable: str, workdir: str, path: str, home: str, environ: Mapping[str, str]) -> Iterator[str]:
     """Yield every path on the way from the command to the program that the kernel loads."""
-    program = executable
+    program = start = executable
     for _ in range(MAX_CHAIN):
         for link in _links(program):
             yield link
-            yield from _prefix(link, home)
-            yield from companions(link, path, home, environ)
-        interpreter = _interpreter(os.path.realpath(program), path)
-        if interpreter is None:
+            yield from _prefix(link, home, _marks(start, link, workdir))
+            if not _is_strange(start, link, workdir):
+                yield from companions(link, path, home, environ)
+        words = _interpreter(os.path.realpath(program))
+        if not words:
             return
+        named = behind_env(words)
+        interpreter = words[0] if named is None else _which(named, "/", path)
         if os.path.basename(interpreter).startswith("python"):
             yield from user_site(program)
         program = interpreter
+        if named is not None:
+            start = interpreter  # the caller's PATH led here, not the script
     raise CommandError(f"{executable}: more than {MAX_CHAIN} interpreters follow one another", 126)
 
 
@@ -151,11 +177,11 @@ def _links(program: str) -> Iterator[str]:
     yield os.path.realpath(program)
 
 
-def _prefix(program: str, home: str) -> Iterator[str]:
+def _prefix(program: str, home: str, marks: tuple[str, ...] = _LANDMARKS) -> Iterator[str]:
     """Yield the installation that a program in `PREFIX/bin` belongs to, if PREFIX looks like one."""
     directory, _, _ = program.rpartition("/")
     prefix, _, last = directory.rpartition("/")
-    if last not in ("bin", "Scripts", "sbin") or not is_installation(prefix, home):
+    if last not in ("bin", "Scripts", "sbin") or not is_installation(prefix, home, marks):
         return
     yield prefix
     for base in _venv_home(prefix):
@@ -187,8 +213,8 @@ def _venv_home(prefix: str) -> Iterator[str]:
             yield value.strip()
 
 
-def _interpreter(program: str, path: str) -> str | None:
-    """Return the program that a `#!` line names, looked up in `path` behind env(1), or None for a binary.
+def _interpreter(program: str) -> list[str]:
+    """Return the words of a program's `#!` line; none for a binary.
 
     An agent of an earlier run may have written the line, and what it names is shown: so never anything but
     what the kernel would execute.
@@ -199,14 +225,11 @@ def _interpreter(program: str, path: str) -> str | None:
     except OSError as error:
         raise CommandError(f"{program}: {(error.strerror or '').lower()}", 126) from None
     words = shebang(head)
-    if not words:
-        return None
-    if (named := behind_env(words)) is not None:
-        return _which(named, "/", path)
-    if not os.path.exists(words[0]):
-        raise CommandError(f"{program}: its interpreter {words[0]} does not exist", 127)
-    _check(words[0], f"{program}: its interpreter {words[0]}")
-    return words[0]
+    if words and behind_env(words) is None:
+        if not os.path.exists(words[0]):
+            raise CommandError(f"{program}: its interpreter {words[0]} does not exist", 127)
+        _check(words[0], f"{program}: its interpreter {words[0]}")
+    return words
 
 
 def behind_env(words: list[str]) -> str | None:

@@ -56,7 +56,7 @@ def active(environ: Mapping[str, str], home: str, workdir: str) -> tuple[str, ..
     """Return the environments that the caller works in: a shell in the agent finds their programs too."""
     named = [environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "JAVA_HOME", "GOROOT")]
     places = [f"{workdir}/.venv", *filter(os.path.isabs, named)]
-    return tuple(path for place in places for path in installation(place, home))
+    return tuple(path for place in places for path in installation(place, workdir, home))
 
 
 def writable(grants: tuple[Grant, ...]) -> list[str]:

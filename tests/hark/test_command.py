@@ -162,9 +162,59 @@ def test_a_pipe_where_a_file_should_be_stops_nobody(tmp_path, name):
     os.mkfifo(tmp_path / name)
     (tmp_path / name).chmod(0o755)
     assert (
-        str(tmp_path / ".venv") in installation(str(tmp_path / ".venv"), "/nowhere")
+        str(tmp_path / ".venv") in installation(str(tmp_path / ".venv"), str(tmp_path), "/nowhere")
         or name != ".venv/pyvenv.cfg"
     )
     for command in ("./agent", "./script"):
         with pytest.raises(CommandError, match=r"no regular file|no such file|does not exist"):
             find(command, tmp_path)
+
+
+def planted(home: Path, app: Path, way: str) -> None:
+    """As an agent of an earlier run leaves it in the project; what others work on looks like Go's or R's."""
+    for name in ("pkg/tool", "lib/R", "keys"):
+        (home / "work" / name).mkdir(parents=True)
+    tool = script(home / "work" / "bin" / "tool", "\x7fELF")
+    script(app / "bin" / "agent", f"#!{tool}\n" if way == "an interpreter" else "#!/usr/bin/env python3\n")
+    if way == "a link to a program":
+        (app / "bin" / "agent").unlink()
+        (app / "bin" / "agent").symlink_to(tool)
+    elif way == "a link to packages":
+        (app / "lib" / "python3.9").mkdir(parents=True)
+        (app / "lib" / "python3.9" / "site-packages").symlink_to(home / "work" / "keys")
+    elif way == "a link to candidates":
+        (app / "bin" / "sdkman-init.sh").touch()
+        (app / "candidates").symlink_to(home / "work" / "keys")
+    elif way == "an environment":
+        (app / ".venv").symlink_to(home / "work")
+    elif way == "a link to an interpreter":
+        (app / ".venv" / "bin").mkdir(parents=True)
+        (app / ".venv" / "pyvenv.cfg").touch()
+        (app / ".venv" / "bin" / "python").symlink_to(tool)
+
+
+WAYS = (
+    *(
+        "an interpreter",
+        "a link to a program",
+        "a link to packages",
+        "a link to candidates",
+        "an environment",
+    ),
+    "a link to an interpreter",
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_lies_in_the_project_leads_to_no_directory_of_somebody_elses(tmp_path, way):
+    home, app = tmp_path / "home", tmp_path / "home" / "app"
+    planted(home, app, way)
+
+    def shown(workdir: Path) -> list[str]:
+        command = find_command(str(app / "bin" / "agent"), str(workdir), "/usr/bin", str(home), {})
+        needs = (*command.needs, *installation(f"{app}/.venv", str(workdir), str(home)))
+        return [need for need in map(os.path.realpath, needs) if os.path.isdir(need)]
+
+    work = f"{home}/work"
+    assert not any(need.startswith(work) for need in shown(app))
+    assert any(need.startswith(work) for need in shown(tmp_path / "elsewhere"))  # control: not the project's

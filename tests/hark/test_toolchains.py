@@ -238,10 +238,10 @@ def test_no_layout_is_looked_for_where_people_keep_everything(home, where):
 def test_an_active_venv_brings_the_interpreter_that_it_was_made_with(home, tmp_path):
     venv = home / "work" / ".venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
-    shown = installation(str(venv), str(home))
+    shown = installation(str(venv), "/nowhere", str(home))
     assert shown[0] == str(venv)
     assert os.path.realpath(sys.base_prefix) in map(os.path.realpath, shown)
-    assert installation(str(home / "work"), str(home)) == ()
+    assert installation(str(home / "work"), "/nowhere", str(home)) == ()
 
 
 def test_the_grant_for_a_directory_of_path_is_the_prefix_that_its_programs_need(home):
