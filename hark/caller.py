@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hark.command import CommandError, find_command
-from hark.environment import DEFAULT_PATH
+from hark.environment import DEFAULT_PATH, KEPT_PREFIXES
 from hark.errors import PolicyError
 from hark.interpreted import CODE, code_places
 from hark.places import contains, within
@@ -23,7 +23,6 @@ _KEPT: Final = (
     "NODE_EXTRA_CA_CERTS",
 )
 """Variables of the caller that a server gets: where it is, and what it trusts. None is a credential."""
-_KEPT_PREFIXES: Final = ("LC_",)
 _SEPARATORS: Final = re.compile(r"[:;,=\s\"']")
 
 
@@ -48,7 +47,7 @@ class Caller:
         kept = {
             name: value
             for name, value in self.outside.items()
-            if name in _KEPT or name.startswith(_KEPT_PREFIXES)
+            if name in _KEPT or name.startswith(KEPT_PREFIXES)
         }
         return kept | {"HOME": self.home, "PATH": self.path}
 

@@ -7,7 +7,6 @@ nothing else. What a program loads later from somewhere else is not guessed; `-r
 
 import glob
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,11 +15,10 @@ from typing import Final
 from hark.bundle.regular import open_regular
 from hark.errors import HarkError
 from hark.places import contains
+from hark.shebang import SHEBANG_BYTES, behind_env, shebang
 from hark.toolchains import companions, user_site
 
 MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
-SHEBANG_BYTES: Final = 256  # BINPRM_BUF_SIZE: the kernel reads no more of a `#!` line
-_FIRST_WORD_ENDS: Final = re.compile(rb"[ \t\0]")
 _VENV_CFG_BYTES: Final = 1 << 16
 _STANDARD_LIBRARY: Final = ("lib*/python3*/os.py",)
 _LANDMARKS: Final = (
@@ -230,27 +228,3 @@ def _interpreter(program: str) -> list[str]:
             raise CommandError(f"{program}: its interpreter {words[0]} does not exist", 127)
         _check(words[0], f"{program}: its interpreter {words[0]}")
     return words
-
-
-def behind_env(words: list[str]) -> str | None:
-    """Return the name of the interpreter that a `#!` line has env(1) look up; None where it names a path."""
-    if os.path.basename(words[0]) != "env":
-        return None
-    return next((word for word in words[1:] if not word.startswith("-") and "=" not in word), None)
-
-
-def shebang(head: bytes) -> list[str]:
-    """Return the words of the `#!` line that a file begins with: none where the kernel sees none in it.
-
-    As load_script in the kernel's fs/binfmt_script.c: spaces and tabs alone stand between words, NUL ends the
-    first one, and a line whose first word does not end within what the kernel reads is no such line.
-    """
-    head = head[:SHEBANG_BYTES]
-    if not head.startswith(b"#!"):
-        return []
-    line, newline, _ = head[2:].partition(b"\n")
-    line = line.lstrip(b" \t")
-    if not newline and len(head) == SHEBANG_BYTES and not _FIRST_WORD_ENDS.search(line):
-        return []
-    line = line.partition(b"\0")[0]
-    return [os.fsdecode(word) for word in line.replace(b"\t", b" ").split(b" ") if word]

@@ -19,9 +19,10 @@ from typing import Final
 
 from hark.bundle.regular import open_regular
 from hark.caller import expanded
-from hark.command import CommandError, behind_env, find_command, shebang
+from hark.command import CommandError, find_command
 from hark.errors import PolicyError
 from hark.places import within
+from hark.shebang import behind_env, shebang
 from launcher.plan import Grant
 
 MAX_PROGRAMS: Final = 4096  # each is a rule that the kernel walks through

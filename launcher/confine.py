@@ -20,13 +20,13 @@ import signal
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from hark.shebang import SHEBANG_BYTES, shebang
 from launcher import ceilings, kernel, landlock, refusals, seccomp, streams, wire
 from launcher.caller import Inherited
 from launcher.plan import Plan
 from launcher.view import View
 
 _SHELL: Final = "/bin/sh"
-_SHEBANG_BYTES: Final = 256  # what the kernel reads of a script
 _NO_DUMP: Final = 1
 """Bytes of a core dump. A limit of 0 does not keep the kernel from starting the program that core_pattern
 names, on the host and as root; 1 does, and makes no file either (do_coredump in fs/coredump.c)."""
@@ -136,10 +136,10 @@ def _explain(executable: str, error: OSError) -> str:
 def _interpreter(executable: str) -> str:
     try:
         with open(executable, "rb") as file:
-            line = file.read(_SHEBANG_BYTES).partition(b"\n")[0]
+            words = shebang(file.read(SHEBANG_BYTES))
     except OSError:
         return ""
-    return os.fsdecode(line[2:].split()[0]) if line.startswith(b"#!") and line[2:].split() else ""
+    return words[0] if words else ""
 
 
 def _report(status: int, kind: str, text: str) -> NoReturn:

@@ -239,6 +239,7 @@ class Boundary:
         return f"limits.disk was reached: no file may be larger than {disk} bytes"
 
     def _relay_until_end(self) -> tuple[str, int, int] | None:
+        """Return how the agent ended, and how many were left; None where process 1 ended without a word."""
         while True:
             ready = self._poll()
             if self._inbox.fileno() in ready:
@@ -249,20 +250,27 @@ class Boundary:
                 message = wire.receive(self._channel)
                 if message.word == "ended":
                     return message.fields[0], int(message.fields[1]), int(message.fields[2])
-                if message.word == "stopped":
-                    self._stop(int(message.fields[0]))
-                elif message.word == "replaced":
-                    self._replaced[message.fields[0]] = None
-                elif message.word == "refused":
-                    self._refused.append(message.fields[0])
-                elif message.word == "limit":
-                    self._limit = message.fields[0]
+                if not self._heed(message):
                     return None
-                elif message.word == "failed":
-                    self._killed = self._killed or message.fields[1]
-                    return None
-                elif not message.word:
-                    return None
+
+    def _heed(self, message: wire.Message) -> bool:
+        """Take note of what process 1 says; False where nothing follows it."""
+        match message.word:
+            case "stopped":
+                self._stop(int(message.fields[0]))
+            case "replaced":
+                self._replaced[message.fields[0]] = None
+            case "refused":
+                self._refused.append(message.fields[0])
+            case "limit":
+                self._limit = message.fields[0]
+                return False
+            case "failed":
+                self._killed = self._killed or message.fields[1]
+                return False
+            case "":
+                return False
+        return True
 
     def _poll(self) -> dict[int, int]:
         poll = select.poll()

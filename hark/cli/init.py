@@ -24,6 +24,7 @@ def run(args: Args) -> int:
     import shlex
 
     from hark.cli import output
+    from hark.cli.bundles import write_new
     from hark.cli.spec import unknown
     from hark.starters import STARTERS
 
@@ -35,13 +36,8 @@ def run(args: Args) -> int:
             unknown(f"hark init knows no agent {name!r} ({', '.join(STARTERS)})", name, STARTERS)
         )
     starter = STARTERS[name]
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except FileExistsError:
-        raise UsageError(f"{path} exists, and hark overwrites nothing; -o FILE writes another") from None
-    with open(descriptor, "w", encoding="utf-8") as file:
-        shown = shlex.quote(path) if path.isprintable() else "FILE"
-        file.write(starter.text.replace("policy.toml", shown))
+    shown = shlex.quote(path) if path.isprintable() else "FILE"
+    write_new(path, starter.text.replace("policy.toml", shown).encode())
     output.say(f"wrote {path}")
     if starter.variable not in os.environ:
         output.say(f"set {starter.variable} in your environment: the agent gets a placeholder, not the value")

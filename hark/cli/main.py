@@ -151,7 +151,7 @@ def _fail(sentence: str, code: int) -> int:
 def _os_sentence(error: OSError) -> str:
     """`cannot use run.hark: no such file or directory`."""
     if isinstance(error, FileExistsError):
-        return f"{os.fsdecode(error.filename)} exists, and hark overwrites nothing"
+        return f"{os.fsdecode(error.filename)} exists, and hark overwrites nothing; name another file"
     why = (error.strerror or type(error).__name__).lower()
     return f"cannot use {os.fsdecode(cast('str | bytes', error.filename))}: {why}"
 

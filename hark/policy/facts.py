@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from hark.policy.host import format_authority
 from hark.policy.lines import Lines
 from hark.policy.model import (
     Body,
-    HostRule,
     McpServer,
     Policy,
     Rule,
@@ -57,9 +57,7 @@ def facts(policy: Policy) -> Iterator[Fact]:
 
 
 def _rule(rule: Rule) -> str:
-    places = _listed(
-        str(HostRule(rule.host, port)) if port != 443 else f"{rule.host}:443" for port in rule.ports
-    )
+    places = _listed(format_authority(rule.host, port) for port in rule.ports)
     what = "raw TCP" if rule.speaks is Speaks.TCP else f"{_listed(rule.methods) or 'all'} requests"
     said = [f"{what} to {places}"]
     if rule.paths:

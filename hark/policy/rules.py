@@ -30,15 +30,15 @@ def rules(node: Node) -> tuple[Rule, ...]:
 
 def tool_rules(node: Node) -> tuple[ToolRule, ...]:
     """Read a list of tools, each a name or `{ name = "...", arguments = { path = "/data/.*" } }`."""
-    found: dict[str, ToolRule] = {}
+    found: list[ToolRule] = []
     for item in node.items():
         rule = _tool(item)
-        if rule.name in found and not (rule.arguments and found[rule.name].arguments):
+        if any(rule.name == other.name and not (rule.arguments and other.arguments) for other in found):
             item.fail(
                 f"{node.name} names {rule.name} twice, and one of the two allows every argument; keep one"
             )
-        found[rule.name] = rule
-    return tuple(_tool(item) for item in node.items())
+        found.append(rule)
+    return tuple(found)
 
 
 def path_pattern(node: Node) -> str:

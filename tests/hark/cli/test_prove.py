@@ -42,7 +42,7 @@ def test_a_proof_is_printed_or_written_and_says_who_signed(bundle, proof):
 def test_a_proof_is_never_written_over_a_file(bundle, proof):
     before = proof.read_text()
     code, _, err = hark("prove", "-seq", "3", "-out", proof, bundle)
-    assert (code, err) == (2, f"hark: {proof} exists, and hark overwrites nothing\n")
+    assert (code, err) == (2, f"hark: {proof} exists, and hark overwrites nothing; name another file\n")
     assert proof.read_text() == before
 
 

@@ -72,3 +72,7 @@ def test_every_table_of_a_whole_policy_is_told_with_a_line():
         assert known in words
     assert all(line is None or lines[line - 1].strip() for line, _ in found)
     assert [sentence for line, sentence in found if line is None] == ["nothing else may be reached"]
+
+
+def test_a_place_is_spelled_as_one_writes_it_also_where_it_is_an_ipv6_address():
+    assert said('allow_hosts = ["[2001:db8::1]"]')[0] == (1, "allowed: all requests to [2001:db8::1]:443")
