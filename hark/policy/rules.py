@@ -7,6 +7,7 @@ from hark.policy import quantities
 from hark.policy.hosts import address, host_pattern, port_number
 from hark.policy.model import HTTPS_PORT, Body, Rule, Speaks, ToolRule
 from hark.policy.paths import wrong_pattern
+from hark.policy.patterns import wrong_expression
 from hark.policy.reading import Node
 
 MAX_RULES: Final = 1000
@@ -128,8 +129,7 @@ def _tool_name(node: Node) -> str:
 
 def _expression(node: Node) -> str:
     text = node.string()
-    try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        node.fail(f'"{text}" is not a regular expression: {error}')
+    why = wrong_expression(text)
+    if why is not None:
+        node.fail(f'"{text}" is not a regular expression that hark can use: {why}')
     return text

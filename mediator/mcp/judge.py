@@ -5,15 +5,15 @@ that another reader might take it for the named one, is not covered. With no lis
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hark.policy.model import ToolRule
+from hark.policy.patterns import matches_whole
 from mediator.mcp.jsonrpc import MAX_NAME, Call, Packet, compact, folded, readable
 
-MAX_MATCHED: Final = 1 << 16  # bytes of an argument that a pattern is tried on: patterns can take long
+MAX_MATCHED: Final = 1 << 16  # bytes of an argument that a pattern is tried on: no path or query is longer
 DENIED: Final = -32010
 """The code of hark's answer: in the range that JSON-RPC leaves to implementations, used by no MCP library."""
 
@@ -71,7 +71,7 @@ def _matches(name: str, pattern: str, arguments: Mapping[str, Any]) -> bool:
         return False
     value = arguments[name]
     text = value if isinstance(value, str) else compact(value).decode()
-    return len(text) <= MAX_MATCHED and re.fullmatch(pattern, text) is not None
+    return len(text) <= MAX_MATCHED and matches_whole(pattern, text)
 
 
 def answer(packet: Packet, reason: str) -> bytes:
