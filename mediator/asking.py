@@ -165,8 +165,8 @@ class Asking(Ending):
         body = self._held.out()
         way = self._request_body
         try:
-            body = way.checked.feed(body) + way.checked.finish()
-            passed = way.sent.feed(body) + way.sent.finish()
+            body = way.checked.whole(body)
+            passed = way.sent.whole(body)
         except StoppedError as stopped:
             self._record_request(body, streamed=False, sent=False)
             yield from self._refuse_body(stopped.reason)

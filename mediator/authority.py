@@ -60,12 +60,19 @@ def judge_request(
     if len(hosts) != len(authorities) or not hosts:
         return Deny("the request names no host", str(_rule(dialled)))
     for text in hosts:
+        if text == as_dialled(dialled):
+            continue
         named = _authority(text, dialled.port)
         if named is None:
             return Deny(f"the request's host {clipped(text)} is not a host name", str(_rule(dialled)))
         if named != dialled:
             return _disagree(policy, dialled, "the request's host", str(named), now)
     return judge_dial(policy, dialled, now)
+
+
+def as_dialled(dialled: Destination) -> bytes | None:
+    """Return what nearly every request has in its Host header; None for IPv6, which stands in brackets."""
+    return None if ":" in dialled.host else dialled.host.encode()
 
 
 def _disagree(policy: Policy, dialled: Destination, what: str, other: str, now: datetime) -> Deny:

@@ -78,6 +78,15 @@ class Chain:
             data = stage.feed(data)
         return data
 
+    def whole(self, data: bytes) -> bytes:
+        """Pass a whole body through all of them, instead of `feed` and `finish`. Raises StoppedError."""
+        for stage in self._stages:
+            if isinstance(stage, _Told):
+                data = stage.whole(data)
+            else:
+                data = (stage.feed(data) if data else b"") + stage.finish()
+        return data
+
     @property
     def waiting(self) -> bool:
         """Tell whether one of them holds so little that it should pass after a moment."""
@@ -228,6 +237,13 @@ class _Told:
     def feed(self, data: bytes) -> bytes:
         with _stopping(self._broker, answer=self._answer):
             return self._way.feed(data)
+
+    def whole(self, data: bytes) -> bytes:
+        """Take all of a body and return all that may pass."""
+        with _stopping(self._broker, answer=self._answer):
+            if isinstance(self._way, RequestText):
+                return self._way.whole(data)
+            return (self._way.feed(data) if data else b"") + self._way.finish()
 
     def release(self) -> bytes:
         return self._way.release()

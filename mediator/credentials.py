@@ -26,7 +26,7 @@ from mediator.authority import Destination
 from mediator.encodings import Pair
 from mediator.placeholders import check_placeholder, check_value, placeholder_for
 from mediator.scan import FoundError, StreamSwap, Table
-from mediator.spelling import WIDEST, Place
+from mediator.spelling import WIDEST, Place, normal
 
 __all__ = ["Broker", "Injected", "InjectedTarget", "Injection", "Refused", "check_value", "placeholder_for"]
 
@@ -175,6 +175,21 @@ class Broker:
             self._held += (held,)
             self._settle()
 
+    def idle(self, method: bytes, path: bytes, headers: HeaderList) -> bool:
+        """Tell whether a request's head has no placeholder in it, so that nothing is to be put in or refused.
+
+        All of it is looked through at once: a line's end between two parts is dropped when the text is made
+        normal, so what two parts have only together is taken for one that is there.
+        """
+        if not self._held:
+            return True
+        parts = [method, path]
+        for name, value in headers:
+            if value[:6].lower() == b"basic ":
+                return False  # it is read as servers read base64, which is more than is looked for here
+            parts += (name, value)
+        return not self._any_placeholder.has(normal(b"\n".join(parts)))
+
     def inject(self, headers: HeaderList, target: Destination) -> Injected | Refused:
         """Replace each placeholder in header values by the value bound to `target`; refuse any other."""
         done: list[tuple[bytes, bytes]] = []
@@ -273,8 +288,13 @@ class Broker:
 
     def turned_back(self, data: bytes) -> bytes:
         """Return `data` with every value turned into its placeholder. Raises FoundError."""
-        swap = self.incoming()
-        return swap.feed(data) + swap.finish()
+        return self.incoming().whole(data)
+
+    def echoes(self, fields: HeaderList) -> bool:
+        """Tell whether a value stands in header fields: in a part of one, or in all values put together."""
+        values = b"".join(value for _, value in fields)
+        parts = b"\n".join(part for field in fields for part in field)
+        return self._values.has(normal(parts)) or self._values.has(normal(values))
 
     def refusal(self, found: FoundError) -> Refused:
         """Say why something with a placeholder in it is not sent."""
@@ -336,7 +356,7 @@ class Broker:
         place: Place = Place.PLAIN,
     ) -> bytes:
         swap = self.outgoing(target, surface, place)
-        done = swap.feed(data) + swap.finish()
+        done = swap.whole(data)
         used.update(swap.used)
         return done
 

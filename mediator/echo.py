@@ -28,7 +28,7 @@ MAX_KEPT: Final = 1 << 20  # packed bytes behind the beginning of a value; some 
 
 def answer_fields(broker: Broker, fields: Headers) -> Headers:
     """Return headers or trailers with placeholders for values. Raises FoundError."""
-    if not broker.holds_any:
+    if not broker.holds_any or not broker.echoes(fields):
         return fields
     turned = tuple((_named(broker, name), broker.turned_back(value)) for name, value in fields)
     found = broker.real_value_in(b"".join(value for _, value in turned))

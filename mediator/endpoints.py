@@ -8,6 +8,7 @@ policy's `[[token]]` names, to the hosts that the policy allows beside its own u
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from hark.policy.model import HTTPS_PORT, HostRule, Policy
@@ -123,11 +124,14 @@ def minting_at(policy: Policy, target: Destination, *paths: bytes) -> Minting | 
     A path that servers may read in more than one way is taken for every path. Others are compared as the most
     lenient server does: in any case, without parameters, a slash or the name of a format at the end.
     """
+    shipped = _shipped(target.host)
+    if not shipped and not any(own.host == target.host for own in policy.tokens):
+        return None
     readings = [reading for path in paths for reading in _readings(path)]
     fields: list[str] = []
     used: list[Below | HostRule] = []
-    for endpoint in SHIPPED:
-        if _at(endpoint, target) and _meant(readings, endpoint.paths):
+    for endpoint in shipped:
+        if _meant(readings, endpoint.paths):
             fields += endpoint.fields
             used += [Below(domain) for domain in endpoint.used]
     for own in policy.tokens:
@@ -154,10 +158,16 @@ def _meant(readings: list[Spelled | Ambiguous], patterns: tuple[str, ...]) -> bo
     )
 
 
-def _at(endpoint: Endpoint, target: Destination) -> bool:
-    if target.host in endpoint.at or _one_label_out(target.host) in endpoint.at:
+@lru_cache(maxsize=1024)
+def _shipped(host: str) -> tuple[Endpoint, ...]:
+    """Return what is known of a canonical host, which has some hundred characters at most."""
+    return tuple(endpoint for endpoint in SHIPPED if _at(endpoint, host))
+
+
+def _at(endpoint: Endpoint, host: str) -> bool:
+    if host in endpoint.at or _one_label_out(host) in endpoint.at:
         return True
-    return endpoint.below and any(target.host.endswith(f".{domain}") for domain in endpoint.at)
+    return endpoint.below and any(host.endswith(f".{domain}") for domain in endpoint.at)
 
 
 def _one_label_out(host: str) -> str:

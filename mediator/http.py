@@ -23,6 +23,7 @@ from hark.policy.decide import Deny
 from mediator.exchange import Exchange
 from mediator.flow import BACKED_UP
 from mediator.link import Link
+from mediator.together import together
 from mediator.wire import AgentHttp1, UpstreamHttp1
 from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
 
@@ -90,6 +91,9 @@ class AgentHttp(HttpLayer):
         )
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        yield from together(self._handled(event))
+
+    def _handled(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start):
             spoken = AgentHttp2 if self.context.client.alpn == H2 else AgentHttp1
             made = spoken(self.context.fork(), self._malformed)

@@ -15,9 +15,9 @@ from hark.policy.decide import Deny, Verdict, decide_request
 from hark.policy.host import split_authority
 from hark.policy.model import Body, ToolRule
 from mediator import handshake
-from mediator.authority import judge_request
+from mediator.authority import as_dialled, judge_request
 from mediator.codings import OFFERS_OF_MESSAGES, PackedError, accepted, codings_of
-from mediator.credentials import Injection, Refused
+from mediator.credentials import Injected, InjectedTarget, Injection, Refused
 from mediator.endpoints import minting_at
 from mediator.fields import connection_wrong, one_line, trailer_allowed
 from mediator.link import Link
@@ -93,19 +93,13 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     packed = _packed(asked, link)
     if packed is not None:
         return packed
-    in_method = link.broker.in_method(asked.method)
-    if in_method is not None:
-        return Refusal(403, Deny(in_method.reason, ""))
     signed = _signed(asked, link)
     if isinstance(signed, Refusal):
         return signed
-    presigned = signed is not None and signed.signing.claim.presigned
-    path = link.broker.inject_target(asked.path, link.target, presigned=presigned)
-    if isinstance(path, Refused):
-        return Refusal(403, Deny(path.reason, ""))
-    injected = link.broker.inject(_forwarded(asked, link), link.target)
-    if isinstance(injected, Refused):
-        return Refusal(403, Deny(injected.reason, ""))
+    filled = _filled(asked, link, presigned=signed is not None and signed.signing.claim.presigned)
+    if isinstance(filled, Refused):
+        return Refusal(403, Deny(filled.reason, ""))
+    path, injected = filled
     wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
     websocket = _wants_websocket(asked)
     keys = () if signed is None else (signed.injection,)
@@ -125,6 +119,21 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
         websocket=websocket,
         signing=signing,
     )
+
+
+def _filled(asked: Asked, link: Link, *, presigned: bool) -> tuple[InjectedTarget, Injected] | Refused:
+    """Return target and headers with credentials for placeholders; most requests have none in their heads."""
+    broker, headers = link.broker, _forwarded(asked, link)
+    if broker.idle(asked.method, asked.path, asked.headers):
+        return InjectedTarget(asked.path, ()), Injected(headers, ())
+    in_method = broker.in_method(asked.method)
+    if in_method is not None:
+        return in_method
+    path = broker.inject_target(asked.path, link.target, presigned=presigned)
+    if isinstance(path, Refused):
+        return path
+    injected = broker.inject(headers, link.target)
+    return injected if isinstance(injected, Refused) else (path, injected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +312,8 @@ def _value(name: bytes, value: bytes, link: Link, packed_as: _Packed) -> bytes:
 
 def _host(value: bytes, link: Link) -> bytes:
     """Return an allowed Host header in canonical form; the port stays explicit where it was."""
+    if value == as_dialled(link.target):
+        return value
     text = value.decode("ascii")
     _, port = split_authority(text, 0)
     bare = f"[{link.target.host}]" if ":" in link.target.host else link.target.host

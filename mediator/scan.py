@@ -44,12 +44,17 @@ class Table:
 
     def has(self, text: bytes) -> bool:
         """Tell whether anything stands in a normal text."""
-        return any(needle in text for needle in self._texts)
+        for needle in self._texts:  # noqa: SIM110  # several times for each request: a generator costs more
+            if needle in text:
+                return True
+        return False
 
     def name_in(self, data: bytes) -> str | None:
         """Return the name of a pair that stands in `data` in any spelling, or None."""
         text = normal(data)
-        return next((needle.pair.name for needle in self._needles if needle.text in text), None)
+        if not self.has(text):
+            return None
+        return next(needle.pair.name for needle in self._needles if needle.text in text)
 
     def hits(self, text: bytes) -> "_Hits":
         """Return what finds each needle in a normal text, one after another."""
@@ -67,8 +72,10 @@ class Table:
                     longest = max(longest, len(rest))
                     break
                 at = end.find(prefix, at + 1)
-        short = (end[-size:] for size in range(HOLD_FROM - 1, 0, -1))
-        return longest or max((len(rest) for rest in short if rest in self._short), default=0)
+        for size in range(0 if longest else HOLD_FROM - 1, 0, -1):
+            if end[-size:] in self._short:
+                return min(size, len(end))
+        return longest
 
 
 class _Hits:
@@ -131,6 +138,11 @@ class StreamSwap:
 
     def finish(self) -> bytes:
         """Return the rest: the stream ended. Raises FoundError."""
+        return self._run(final=True)
+
+    def whole(self, text: bytes) -> bytes:
+        """Take all that there is and return all of it. Raises FoundError."""
+        self._held += text
         return self._run(final=True)
 
     def release(self) -> bytes:

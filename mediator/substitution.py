@@ -60,6 +60,12 @@ class RequestText:
         """Take a piece and return what may pass."""
         return self._way.feed(data)
 
+    def whole(self, data: bytes) -> bytes:
+        """Take all of a body and return all that may pass."""
+        if self._way is self._text:
+            return self._text.whole(data)
+        return (self._way.feed(data) if data else b"") + self._way.finish()
+
     def release(self) -> bytes:
         """Return what waited."""
         return self._text.release()

@@ -6,7 +6,7 @@ the hash stands behind the body, and before the end. Request keys are left to re
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from blake3 import blake3
 
@@ -39,7 +39,15 @@ def recorded_host(target: Destination, *, tls: bool) -> str:
     return target.host if target.port == _DEFAULT_PORTS[tls] else str(target)
 
 
-type Later = Callable[[Callable[[], None]], object]
+class Timer(Protocol):
+    """Something that is to happen later."""
+
+    def cancel(self) -> None:
+        """Let it not happen."""
+        ...
+
+
+type Later = Callable[[Callable[[], None]], Timer]
 """Calls its argument once, a moment from now, in the event loop: what has not ended by then goes on."""
 
 
@@ -70,6 +78,7 @@ class Transcript:
         self._ledger = ledger
         self._clock = clock
         self._later = later
+        self._timer: Timer | None = None
         self._asked: _Hashed | None = None
         self._answered: _Hashed | None = None
         self._last = 0
@@ -165,7 +174,7 @@ class Transcript:
         self._status, self._headers = status, headers
         if self._later is not None:
             later, self._later = self._later, None
-            later(self._goes_on)
+            self._timer = later(self._goes_on)
 
     def chunk(self, data: bytes) -> None:
         """Record a piece of the response body as it arrived."""
@@ -191,6 +200,8 @@ class Transcript:
     def end(self, error: str = "") -> None:
         """Record the end. `error` says why there is no, or no whole, answer."""
         self.ended = True
+        if self._timer is not None:
+            self._timer.cancel()
         for body, from_agent in ((self._asked, True), (self._answered, False)):
             if body is not None:
                 self._hashed(body, from_agent=from_agent)

@@ -36,6 +36,7 @@ from mitmproxy.proxy.layers.http._http1 import (
     make_body_reader,
 )
 
+from mediator import unchecked  # noqa: F401  # its import is what it does
 from mediator.pages import raw_response
 from mediator.settled import SettledHook
 

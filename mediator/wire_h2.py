@@ -23,7 +23,12 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseProtocolError,
     ResponseTrailers,
 )
-from mitmproxy.proxy.layers.http._http2 import Http2Client, Http2Server, parse_h2_response_headers
+from mitmproxy.proxy.layers.http._http2 import (
+    Http2Client,
+    Http2Connection,
+    Http2Server,
+    parse_h2_response_headers,
+)
 
 from mediator.flow import FlowControlled, GoingAway
 from mediator.settled import SettledHook
@@ -34,7 +39,19 @@ _PROTOCOL_ERROR: Final = 1  # RFC 9113, 7
 _ENHANCE_YOUR_CALM: Final = 11
 
 
-class AgentHttp2(Http2Server):
+class _Closing(Http2Connection):
+    """Closes with streams under way: exchanges may answer by ending them. Before either side's class."""
+
+    def close_connection(self, msg: str) -> CommandGenerator[None]:
+        """Close, and tell each exchange; the table of streams may change meanwhile."""
+        yield commands.CloseConnection(self.conn)
+        for stream_id in list(self.streams):
+            yield ReceiveHttp(self.ReceiveProtocolError(stream_id, msg, self.ReceiveProtocolError.code))
+        self.streams.clear()
+        self._handle_event = self.done  # type: ignore[method-assign]
+
+
+class AgentHttp2(_Closing, Http2Server):
     """The agent's side. `malformed` is told why the connection is ended, before it is."""
 
     def __init__(self, context: Context, malformed: Callable[[str], None]) -> None:
@@ -88,7 +105,7 @@ class AgentHttp2(Http2Server):
         yield from super().protocol_error(message, error_code)
 
 
-class UpstreamHttp2(Http2Client):
+class UpstreamHttp2(_Closing, Http2Client):
     """The real server's side."""
 
     def __init__(self, context: Context) -> None:

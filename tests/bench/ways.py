@@ -19,11 +19,12 @@ from typing import Any, Final
 
 from hark.bundle.header import Header
 from hark.bundle.writer import Writer
-from mediator.credentials import Broker
+from mediator.credentials import Broker, placeholder_for
 from tests.bench.peers import HOST, Place
 from tests.mediator.rig import running, secret
 
 NAMES: Final = ("direct", "mitmdump", "hark")
+VALUE: Final = "sk-real-5e884898da28047151d0e56f8dc62927"
 _READY_S: Final = 30.0
 
 
@@ -84,7 +85,7 @@ def _hark(to: Place) -> Iterator[tuple[Place, Callable[[], int]]]:
 
 
 def _mediate(to: Place, pipe: Any) -> None:
-    held = secret("sk-real-5e884898da28047151d0e56f8dc62927", HOST)
+    held = secret(VALUE, HOST, placeholder=placeholder_for(VALUE))
     with (
         tempfile.TemporaryDirectory() as folder,
         Writer.create(f"{folder}/run.hark", _header(), guard=Broker((held,)).guard) as writer,

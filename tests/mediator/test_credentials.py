@@ -8,6 +8,8 @@ import random
 from urllib.parse import parse_qs, unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hark.errors import RecordError
 from hark.policy.model import HostRule, Secret, Surface
@@ -192,3 +194,57 @@ def test_a_broker_shows_and_pickles_no_value(broker: Broker) -> None:
         pickle.dumps(broker)
     with pytest.raises(TypeError):
         copy.copy(broker)
+
+
+_HELD = MINE.placeholder.encode()
+_PARTS = [
+    b"",
+    b"x",
+    b"%",
+    b"\\",
+    b"n",
+    b"&#",
+    b"sk-",
+    b"Basic ",
+    b" ",
+    b"Basic " + base64.b64encode(b"u:" + _HELD),
+]
+_PARTS += [
+    _HELD,
+    _HELD[:9],
+    _HELD[9:],
+    base64.b64encode(_HELD),
+    VALUE.encode(),
+    VALUE[:9].encode(),
+    VALUE[9:].encode(),
+]
+_PIECES = st.lists(st.sampled_from(_PARTS), max_size=4).map(b"".join)
+_FIELDS = st.lists(st.tuples(_PIECES, _PIECES), max_size=3)
+
+
+@given(path=_PIECES, fields=_FIELDS)
+def test_a_head_that_is_called_idle_is_one_that_the_long_way_leaves_alone(
+    path: bytes, fields: list[tuple[bytes, bytes]]
+) -> None:
+    broker = Broker((MINE, THEIRS))
+    if broker.idle(b"GET", path, fields):
+        assert broker.inject_target(path, API) == InjectedTarget(path, ())
+        assert broker.inject(fields, API) == Injected(tuple(fields), ())
+
+
+@given(fields=_FIELDS)
+def test_fields_that_are_said_to_echo_nothing_hold_no_value(fields: list[tuple[bytes, bytes]]) -> None:
+    broker = Broker((MINE, THEIRS))
+    if not broker.echoes(fields):
+        assert all(broker.turned_back(value) == value for _, value in fields)
+        assert all(broker.real_value_in(part) is None for field in fields for part in field)
+        assert broker.real_value_in(b"".join(value for _, value in fields)) is None
+
+
+def test_the_control_heads_with_something_in_them_are_not_idle(broker: Broker) -> None:
+    assert broker.idle(b"POST", b"/v1", [(b"x-api-key", b"sk-none")])
+    assert not broker.idle(b"POST", b"/v1", [(b"x-api-key", _HELD)])
+    assert not broker.idle(b"POST", b"/v1?key=" + _HELD, [])
+    assert not broker.idle(_HELD, b"/v1", [(_HELD, b"")])
+    assert not broker.echoes([(b"x", b"y")])
+    assert broker.echoes([(b"x", VALUE[:9].encode()), (b"y", VALUE[9:].encode())])

@@ -161,3 +161,11 @@ def test_each_needle_is_looked_for_once_in_each_stretch_however_many_stand_there
         at, count = hit[0] + len(hit[1].text), count + 1
     assert count == 1000
     assert Counted.read <= 32 * len(text)  # two pairs, and no more than sixteen needles of each
+
+
+@given(
+    st.lists(st.sampled_from([SECRET, SECRET[:5], SECRET[5:], b"%", b"\\u00", SECRET.hex().encode(), b" x"]))
+)
+def test_a_whole_text_comes_out_as_in_one_piece_and_the_end(pieces: list[bytes]) -> None:
+    text = b"".join(pieces)
+    assert StreamSwap(lambda: TABLE).whole(text) == passed([text])

@@ -76,6 +76,7 @@ def test_trailers_pass_both_ways() -> None:
 def test_one_slow_stream_of_many_holds_up_neither_the_others_nor_our_memory() -> None:
     """The agent opens no window for one answer: its server is stopped, and the other streams go on."""
     sent = [0]
+    begun = threading.Event()
     over = threading.Event()
 
     def react(peer: Peer, event: h2.events.Event) -> None:
@@ -86,10 +87,11 @@ def test_one_slow_stream_of_many_holds_up_neither_the_others_nor_our_memory() ->
             echo(peer, event)
             return
         peer.h2.send_headers(event.stream_id or 0, [(":status", "200")])
+        begun.set()
         pump(peer)
 
     def pump(peer: Peer) -> None:
-        while not over.is_set() and 1 in peer.h2.streams and sent[0] < 64 << 20:
+        while begun.is_set() and not over.is_set() and 1 in peer.h2.streams and sent[0] < 64 << 20:
             room = min(peer.h2.local_flow_control_window(1), 16384)
             if room <= 0:
                 return
