@@ -117,6 +117,7 @@ def serving_h2(name: str, react: React) -> Iterator[H2Upstream]:
 
 
 def echo(peer: Peer, event: h2.events.Event) -> None:
-    """Answer each request with its path."""
-    if isinstance(event, h2.events.RequestReceived):
+    """Answer each request with its path, unless what came with it took it back."""
+    stream = peer.h2.streams.get(getattr(event, "stream_id", 0))
+    if isinstance(event, h2.events.RequestReceived) and stream is not None and not stream.closed:
         peer.answer(event.stream_id or 0, dict(event.headers or [])[b":path"])

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -88,19 +89,19 @@ def test_a_server_that_speaks_first_is_heard_without_waiting_for_the_agent() -> 
 
 
 def test_a_server_that_ends_first_can_still_be_written_to() -> None:
-    got: list[bytes] = []
+    got: Queue[bytes] = Queue()
 
     def half(connection: socket.socket) -> None:
         connection.sendall(b"all that I have to say")
         connection.shutdown(socket.SHUT_WR)
-        got.append(read_all(connection))
+        got.put(read_all(connection))
 
     with tunnelled(half) as (rig, _), open_one(rig) as sock:
         assert read_all(sock) == b"all that I have to say"
         sock.sendall(b"and now I")
         sock.shutdown(socket.SHUT_WR)
         assert {end.error for end in ends(rig).values()} == {""}
-    assert got == [b"and now I"]
+        assert got.get(timeout=10) == b"and now I"
 
 
 def test_a_reset_by_the_server_is_passed_on_as_a_reset() -> None:
