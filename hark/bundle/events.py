@@ -3,8 +3,8 @@
 What always holds: the field order of a class is the order of its keys in the table at the end, which is the
 only place that knows them; missing or null reads as the zero value; unknown keys are skipped; an unknown
 kind decodes to `Unknown` and is written back as it was. Keys of kinds 1 to 18 are format 1; those from 32
-on (in any kind) and kinds from 32 on are hark's additions. The salt (key 63) is not a field: the writer
-adds it.
+on (in any kind) and kinds from 32 on (`hark.bundle.additions`) are hark's. The salt (key 63) is not a field:
+the writer adds it.
 
 "Llm" is historical: kinds 5 to 7 carry every HTTP exchange. Not done here: which event may follow which.
 """
@@ -12,6 +12,23 @@ adds it.
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from hark.bundle.additions import (
+    ADDED_KINDS,
+    BodyHash,
+    Boundary,
+    FileResult,
+    Input,
+    Interim,
+    McpMessage,
+    RequestChunk,
+    ResponseHead,
+    ShimReport,
+    Snapshot,
+    TokenSeen,
+    Trailers,
+    TunnelData,
+    WebSocketMessage,
+)
 from hark.bundle.bounds import (
     RUN_END_KIND,
     RUN_START_KIND,
@@ -42,6 +59,7 @@ from hark.errors import RecordError
 
 __all__ = [
     "KINDS",
+    "REFUSED",
     "BodyHash",
     "Boundary",
     "Checkpoint",
@@ -239,161 +257,6 @@ class DnsDecision(NamedTuple):
     reason: str = ""
 
 
-class WebSocketMessage(NamedTuple):
-    """One message of a WebSocket, or a control frame. `type`: text, binary, close, ping, pong.
-
-    Of a long message `data` is a piece; `more` says that another of it follows, from the same side and of
-    the same type. A control frame may stand between two pieces.
-    """
-
-    exchange: int = 0
-    seq: int = 0
-    from_agent: bool = False
-    type: str = ""
-    data: bytes = b""
-    more: bool = False
-
-
-class TunnelData(NamedTuple):
-    """Bytes of an allowed raw TCP connection, as they passed. `seq` counts from 0 in each direction."""
-
-    exchange: int = 0
-    seq: int = 0
-    from_agent: bool = False
-    data: bytes = b""
-    end: bool = False
-    """The last event of its direction."""
-    error: str = ""
-    """Why the direction ended, unless it was a half-close. After `refused: `, `data` was not passed on."""
-    host: str = ""
-    """`host:port`, in the tunnel's first event alone: the agent's, without data."""
-
-
-class RequestChunk(NamedTuple):
-    """A piece of a request body that is not in its LlmRequest; the last one carries key and occurrence."""
-
-    exchange: int = 0
-    seq: int = 0
-    data: bytes = b""
-    request_key: bytes = b""
-    occurrence: int = 0
-    last: bool = False
-
-
-class Trailers(NamedTuple):
-    """Trailers after a body."""
-
-    exchange: int = 0
-    from_agent: bool = False
-    headers: Mapping[str, str] = NO_MAP
-    raw_headers: Pairs = ()
-
-
-class Input(NamedTuple):
-    """Bytes that the agent got on `source` (stdin, terminal); `end` is end of file."""
-
-    source: str = ""
-    data: bytes = b""
-    end: bool = False
-
-
-class Snapshot(NamedTuple):
-    """A part of a stored copy of files: `hash` is that of the whole archive, parts count from 0."""
-
-    name: str = ""
-    hash: bytes = b""
-    seq: int = 0
-    data: bytes = b""
-    last: bool = False
-
-
-class ShimReport(NamedTuple):
-    """Something that could not be recorded: where, what, and why."""
-
-    source: str = ""
-    what: str = ""
-    why: str = ""
-
-
-class FileResult(NamedTuple):
-    """A file as the run left it; an empty hash says that it is gone."""
-
-    path: str = ""
-    mode: int = 0
-    hash: bytes = b""
-
-
-class Boundary(NamedTuple):
-    """Kind 41: what the kernel enforced around the agent, as applied and not as asked for."""
-
-    landlock_abi: int = 0
-    kernel: str = ""
-    uid: int = 0
-    gid: int = 0
-    grants: tuple[str, ...] = ()
-    """`read /path: why`, in the order of the plan."""
-    withheld: tuple[str, ...] = ()
-    """`masked /path`, `protected /path`, `hidden /path`: what lies in a grant and is kept back."""
-    notes: tuple[str, ...] = ()
-    """What could not be had on this host, in words."""
-
-
-class McpMessage(NamedTuple):
-    """Kind 42: a JSON-RPC message between the agent and a tool server over stdio, as it stood on its line.
-
-    `connection` is a number of the run's exchanges. The last one of a connection has no data; `note` says how
-    it ended, and of any other message why it was not passed on (`refused: why`) or that hark wrote it itself.
-    """
-
-    server: str = ""
-    connection: int = 0
-    seq: int = 0
-    from_agent: bool = False
-    data: bytes = b""
-    note: str = ""
-
-
-class Interim(NamedTuple):
-    """Kind 46: an answer of the server's before the answer (103 Early Hints), as it was passed on."""
-
-    exchange: int = 0
-    status: int = 0
-    headers: Mapping[str, str] = NO_MAP
-    raw_headers: Pairs = ()
-
-
-class TokenSeen(NamedTuple):
-    """Kind 43: an answer had what looks like a token; its name alone. `where`: minted, cookie, json.
-
-    What was minted at a known endpoint became a credential of the run; of the rest the agent got the value.
-    """
-
-    host: str = ""
-    where: str = ""
-    name: str = ""
-
-
-class BodyHash(NamedTuple):
-    """Kind 44: a body that passed and is not stored (`body = "hash"` in the policy), at the body's end.
-
-    Length and BLAKE3 of the bytes that passed, all of them or, where it broke off, those that did.
-    """
-
-    exchange: int = 0
-    from_agent: bool = False
-    length: int = 0
-    hash: bytes = b""
-
-
-class ResponseHead(NamedTuple):
-    """Kind 45: the head of a response that goes on, passed to the agent. Its LlmResponseEnd repeats it."""
-
-    exchange: int = 0
-    status: int = 0
-    headers: Mapping[str, str] = NO_MAP
-    raw_headers: Pairs = ()
-
-
 class Unknown(NamedTuple):
     """An event of a kind that we do not know, kept as it is."""
 
@@ -433,20 +296,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(17, DnsQuery, {1: TEXT, 2: TEXT, 3: UINT}),
     Kind(18, DnsDecision, {1: TEXT, 2: BOOL, 3: TEXT, 4: TEXT, 5: TEXT}),
     SEAL_KIND,
-    Kind(33, WebSocketMessage, {1: UINT, 2: UINT, 3: BOOL, 4: TEXT, 5: BYTES, 32: BOOL}),
-    Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES, 5: BOOL, 6: TEXT, 7: TEXT}),
-    Kind(35, RequestChunk, {1: UINT, 2: UINT, 3: BYTES, 4: HASH, 5: UINT, 6: BOOL}),
-    Kind(36, Trailers, {1: UINT, 2: BOOL, 3: TEXT_MAP, 32: PAIRS}),
-    Kind(37, Input, {1: TEXT, 2: BYTES, 3: BOOL}),
-    Kind(38, Snapshot, {1: TEXT, 2: HASH, 3: UINT, 4: BYTES, 5: BOOL}),
-    Kind(39, ShimReport, {1: TEXT, 2: TEXT, 3: TEXT}),
-    Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH}),
-    Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS}),
-    Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT}),
-    Kind(43, TokenSeen, {1: TEXT, 2: TEXT, 3: TEXT}),
-    Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
-    Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
-    Kind(46, Interim, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
+    *ADDED_KINDS,
 )
 
 _BY_NUMBER: Final = {kind.number: kind for kind in KINDS}
