@@ -92,9 +92,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     if servers.programs:
         refuse_taken(policy.mcp, env["PATH"])
         env["PATH"] += f":{STUBS}"
-    executables = None
-    if policy.executables is not None:
-        executables = resolve_executables(policy.executables, command.executable, env["PATH"], home, grants)
+    executables = _executables(policy, command.executable, env["PATH"], home, grants)
     java = JAVA_STORE if _has_java(env["PATH"]) else None
     plan = Plan(
         argv=options.argv,
@@ -107,9 +105,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         protected=(
             *surveyed.protected,
             *_own_inputs(options, policy),
-            *shield(writable(grants)),
-            # What may be executed must not be rewritten: the kernel knows the file, not what is in it.
-            *(program for program in executables or () if within(program, writable(grants))),
+            *_programs_kept(executables, writable(grants)),
         ),
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
@@ -178,6 +174,22 @@ def _variables(
         assigned=policy.env_set,
     )
     return env | git.variables(policy.git_https, secrets, policy.env_set)
+
+
+def _executables(
+    policy: Policy, command: str, path: str, home: str, grants: tuple[Grant, ...]
+) -> tuple[str, ...] | None:
+    if policy.executables is None:
+        return None
+    return resolve_executables(policy.executables, command, path, home, grants)
+
+
+def _programs_kept(executables: tuple[str, ...] | None, places: list[str]) -> tuple[str, ...]:
+    """List what of hark, and of what may be executed, lies where the agent may write: it is read-only there.
+
+    The kernel knows a program that may be executed by its file, and not by what is in it.
+    """
+    return (*shield(places), *(program for program in executables or () if within(program, places)))
 
 
 def _has_java(path: str) -> bool:

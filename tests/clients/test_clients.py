@@ -39,7 +39,9 @@ def kit_of(desk: Desk, fetched: Kit, client: Client) -> Kit:
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_does_its_work(client: Client, at: Desk, fetched: Kit, server: World):
+def test_a_client_does_its_work_and_its_credential_stays_out_of_the_record(
+    client: Client, at: Desk, fetched: Kit, server: World
+):
     ended = ok(play(client, kit_of(at, fetched, client), at, server))
     assert client.says in ended.stdout, ended.stderr
     assert at.verdict().startswith("VERIFIED")

@@ -56,7 +56,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_pyenv(home):
+def test_what_pyenv_installed_starts_and_brings_what_it_needs(home):
     made(
         home,
         ".pyenv/libexec/pyenv",
@@ -66,7 +66,7 @@ def test_pyenv(home):
     assert needs(home, "python", ".pyenv/shims") == {".pyenv/shims/python", ".pyenv"}
 
 
-def test_nvm(home):
+def test_what_nvm_installed_starts_and_brings_what_it_needs(home):
     made(
         home,
         ".nvm/versions/node/v20/bin/node",
@@ -93,13 +93,13 @@ def test_rustup_is_found_where_it_was_told_to_be(home):
     assert "rust" in needs(home, "cargo", ".cargo/bin", environ={"RUSTUP_HOME": str(home / "rust")})
 
 
-def test_go(home):
+def test_what_go_installed_starts_and_brings_what_it_needs(home):
     made(home, "sdk/go1.22/bin/go", "sdk/go1.22/pkg/tool/linux/compile", "go/bin/gopls", "go/pkg/mod/x")
     assert needs(home, "go", "sdk/go1.22/bin") == {"sdk/go1.22/bin/go", "sdk/go1.22"}
     assert needs(home, "gopls", "go/bin") == {"go/bin/gopls"}
 
 
-def test_asdf(home):
+def test_what_asdf_installed_starts_and_brings_what_it_needs(home):
     made(
         home,
         ".asdf/installs/nodejs/20/bin/node",
@@ -127,7 +127,7 @@ def test_mise_shows_its_settings_unless_they_set_variables(home):
     assert needs(home, "node", f"{share}/shims", ".local/bin") == expected
 
 
-def test_uv_and_its_tools(home):
+def test_what_uv_installed_starts_and_brings_what_it_needs(home):
     base, tool = ".local/share/uv/python/cpython-3.12", ".local/share/uv/tools/ruff"
     made(home, ".local/bin/uv", f"{base}/bin/python3.12", f"{base}/lib/python3.12/os.py")
     made(
@@ -145,7 +145,7 @@ def test_uv_and_its_tools(home):
     assert needs(home, "uv", ".local/bin") == {".local/bin/uv", ".local/share/uv/python"}
 
 
-def test_pipx(home):
+def test_what_pipx_installed_starts_and_brings_what_it_needs(home):
     venv = ".local/share/pipx/venvs/black"
     made(
         home,
@@ -158,14 +158,14 @@ def test_pipx(home):
     }  # fmt: skip
 
 
-def test_conda(home):
+def test_what_conda_installed_starts_and_brings_what_it_needs(home):
     for prefix in ("miniconda3", "miniconda3/envs/work"):
         made(home, f"{prefix}/bin/python", f"{prefix}/lib/python3.12/os.py", f"{prefix}/conda-meta/x")
     prefix = "miniconda3/envs/work"
     assert needs(home, "python", f"{prefix}/bin") == {f"{prefix}/bin/python", prefix}
 
 
-def test_bun_and_its_global_packages(home):
+def test_what_bun_installed_starts_and_brings_what_it_needs(home):
     made(home, ".bun/bin/bun", **{".bun/install/global/node_modules/x/cli.js": "#!/usr/bin/env bun\n"})
     link(home, ".bun/bin/x", "../install/global/node_modules/x/cli.js")
     got = needs(home, "x", ".bun/bin")
@@ -173,20 +173,20 @@ def test_bun_and_its_global_packages(home):
     assert all(path.startswith((".bun/bin", ".bun/install/global")) for path in got)
 
 
-def test_deno(home):
+def test_what_deno_installed_starts_and_brings_what_it_needs(home):
     made(home, ".deno/bin/deno", **{".deno/bin/serve": "#!/bin/sh\nexec deno run x\n"})
     assert needs(home, "serve", ".deno/bin") == {".deno/bin/serve", ".deno/bin"}
     made(home, ".local/bin/deno")
     assert needs(home, "deno", ".local/bin") == {".local/bin/deno"}
 
 
-def test_volta(home):
+def test_what_volta_installed_starts_and_brings_what_it_needs(home):
     made(home, ".volta/bin/volta-shim", ".volta/tools/image/node/20/bin/node")
     link(home, ".volta/bin/node", "volta-shim")
     assert needs(home, "node", ".volta/bin") == {".volta/bin/node", ".volta/bin/volta-shim", ".volta"}
 
 
-def test_sdkman(home):
+def test_what_sdkman_installed_starts_and_brings_what_it_needs(home):
     made(home, ".sdkman/bin/sdkman-init.sh", ".sdkman/etc/config", ".sdkman/candidates/java/21/lib/jvm.cfg")
     made(home, ".sdkman/candidates/java/21/bin/java")
     link(home, ".sdkman/candidates/java/current", "21")
@@ -195,7 +195,7 @@ def test_sdkman(home):
     assert all(path.startswith(".sdkman/candidates") for path in got)
 
 
-def test_homebrew(home):
+def test_what_homebrew_installed_starts_and_brings_what_it_needs(home):
     brew = ".linuxbrew"
     made(home, f"{brew}/bin/brew", f"{brew}/Cellar/jq/1.7/bin/jq", f"{brew}/lib/ld.so")
     link(home, f"{brew}/bin/jq", "../Cellar/jq/1.7/bin/jq")
@@ -211,7 +211,7 @@ def test_a_global_npm_package_brings_its_packages_whatever_the_prefix(home, pref
     assert ".local" not in got
 
 
-def test_pnpm(home):
+def test_what_pnpm_installed_starts_and_brings_what_it_needs(home):
     root = ".local/share/pnpm"
     made(home, f"{root}/global/5/node_modules/x/cli.js", f"{root}/store/v3/x", **{f"{root}/x": "#!/bin/sh\n"})
     got = needs(home, "x", root)

@@ -129,7 +129,9 @@ def test_mounts_are_for_nested_runs_alone(architecture: int, name: str) -> None:
         ((38, 5, 0), "EAFNOSUPPORT"),  # AF_ALG
     ],
 )
-def test_socket_families(architecture: int, args: tuple[int, ...], expected: str) -> None:
+def test_sockets_are_of_the_internet_unix_and_route_netlink_families_alone(
+    architecture: int, args: tuple[int, ...], expected: str
+) -> None:
     assert verdict(architecture, "socket", *args) == expected
 
 
