@@ -4,6 +4,8 @@ By name alone, except where a name says too little: a `.pem` may be a certificat
 """
 
 import os
+import socket
+import stat
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -62,6 +64,31 @@ def holds_credentials(entry: os.DirEntry[str]) -> bool:
     if not any(fnmatchcase(entry.name, pattern) for pattern in KEY_FILES):
         return False
     return not entry.name.endswith((".pem", ".key")) or _is_private(entry.path)
+
+
+def is_service(entry: os.DirEntry[str]) -> bool:
+    """Whether a program listens on a unix socket of this name: what is said to it would be in no record.
+
+    One that nobody listens on is a leftover, the agent's own perhaps, and stays.
+    """
+    if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) or entry.is_symlink():
+        return False  # asked first: the directory knows it
+    try:
+        if not stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode):
+            return False
+        place = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as caller:
+            caller.connect(f"/proc/self/fd/{place}")  # a path of any length
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        return True  # of another type, full, or not ours to speak to
+    finally:
+        os.close(place)
+    return True
 
 
 def acted_on(entry: os.DirEntry[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 
 from blake3 import blake3
 
-from hark.customs import PROTECTED, acted_on, holds_credentials
+from hark.customs import PROTECTED, acted_on, holds_credentials, is_service
 from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.repositories import obeyed
@@ -78,6 +78,8 @@ def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, 
             seen.add(entry.path)
         if holds_credentials(entry):
             masked += _target(entry, root)
+        elif is_service(entry):
+            masked.append(entry.path)
         elif entry.name == ".git":
             watched += _repository(entry, root, home)
         elif acting and entry.name == "HEAD":

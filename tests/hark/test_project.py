@@ -1,6 +1,7 @@
 """The project directory, on real trees: what is refused, masked, protected, and found changed."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -268,3 +269,22 @@ def test_a_bare_repository_is_protected_like_any_other(tree):
     for name in ("HEAD", "config"):
         (bare / name).write_text("x")
     assert {"store/x.git/hooks", "store/x.git/config"} <= names(tree, look(tree).protected)
+
+
+def test_a_socket_that_a_program_listens_on_is_masked_and_a_leftover_is_not(tree):
+    sockets = []
+    deep = tree / ("d" * 120)
+    deep.mkdir()
+    for name, kind in (("live", socket.SOCK_STREAM), ("datagrams", socket.SOCK_DGRAM), ("dead", None)):
+        one = socket.socket(socket.AF_UNIX, kind or socket.SOCK_STREAM)
+        place = os.open(deep, os.O_PATH)
+        one.bind(f"/proc/self/fd/{place}/{name}")
+        os.close(place)
+        if kind == socket.SOCK_STREAM:
+            one.listen()
+        sockets.append(one) if kind else one.close()
+    os.mkfifo(tree / "pipe")
+    assert names(tree, look(tree).masked) == {f"{deep.name}/live", f"{deep.name}/datagrams"}
+    assert look(tree, unmask=(f"{deep.name}/live", f"{deep.name}/datagrams")).masked == ()
+    for one in sockets:
+        one.close()
