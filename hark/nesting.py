@@ -35,6 +35,7 @@ def check(plan: Plan, watched: tuple[str, ...]) -> None:
         return [path for path in paths if within(path, writable)]
 
     _refuse(held(plan.masked), "move it out, or let the agent read it with [project] unmask")
+    _refuse(held(tuple(plan.files)), "move it out: its placeholders lie over the real file")
     _refuse(held(plan.hidden), "keep hark's own files outside of what the agent may write")
     kept = tuple(path for path in plan.protected if path not in watched)
     _refuse(held(kept), "keep it outside of the project and of what the agent may write")

@@ -39,6 +39,13 @@ def test_hark_s_own_files_and_policy_in_the_project_are_refused():
     assert "/w/project/policy.toml" in refuse(replace(PLAN, protected=("/w/project/policy.toml",)))
 
 
+def test_a_file_that_is_shown_with_placeholders_may_not_be_moved_from_under_them():
+    said = refuse(replace(PLAN, files={"/w/project/tool.json": b"placeholder"}))
+    assert "/w/project/tool.json" in said
+    assert "move it out" in said
+    nesting.check(replace(PLAN, files={"/data/tool.json": b"placeholder", "/run/hark/ca.pem": b""}), ())
+
+
 def test_what_is_compared_at_the_end_may_be_there():
     hooks = "/w/project/.git/hooks"
     nesting.check(replace(PLAN, protected=(hooks,)), (hooks,))
