@@ -161,6 +161,13 @@ def _judgements(*, nested: bool) -> dict[str, Block]:
         "mknod": _without_bits(1, _SET_ID_BITS),
         "mknodat": _without_bits(2, _SET_ID_BITS),
         "prlimit64": _prlimit(),
+        # A nested agent has every capability that process 1 has, in its own namespace: that is all the kernel
+        # asks of whoever gives another process less of the processors. Then nobody holds the limits.
+        **dict.fromkeys(
+            ("sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"), _NOT_1
+        ),
+        "setpriority": _not_process_1(process=0),
+        "ioprio_set": _not_process_1(process=1),
         "setrlimit": [_argument(0), *_case(int(resource.RLIMIT_CORE), _refuse(0)), *_give(_ALLOW)],
     }
 
@@ -177,6 +184,15 @@ def _prlimit() -> Block:
     core = [*unchanged, *asks, *_refuse()]
     limits = [_argument(1), *_case(int(resource.RLIMIT_CORE), core), *_give(_ALLOW)]
     return [_argument(0), *_case(1, _refuse()), *limits]
+
+
+def _not_process_1(process: int) -> Block:
+    """Refuse process 1, its group, and all processes of a user: `which` is from `process` on for these."""
+    for_one = [_argument(1), *_case(1, _refuse()), *_give(_ALLOW)]
+    return [_argument(0), *_case(process + 2, _refuse()), *for_one]
+
+
+_NOT_1: Final = [_argument(0), *_case(1, _refuse()), *_give(_ALLOW)]
 
 
 def _numbers(table: dict[str, Numbers], architecture: int) -> list[int]:

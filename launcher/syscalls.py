@@ -34,6 +34,8 @@ JUDGED: Final = _rows(
         *("open", "openat", "creat", "mkdir", "mkdirat", "mknod", "mknodat"),  # files that are born setuid
         *("chmod", "fchmod", "fchmodat", "fchmodat2"),  # or become it
         *("prlimit64", "setrlimit"),  # of process 1, and on core dumps
+        *("sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"),  # of process 1
+        *("setpriority", "ioprio_set"),  # the same
     )
 )
 """Allowed for some arguments only."""

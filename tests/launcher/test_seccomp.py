@@ -277,3 +277,18 @@ def test_debuggers_may_trace_the_agents_own_children() -> None:
         assert result.ended is not None
         assert result.ended.code == 0, result.err
     assert ALLOWED["ptrace"] == (101, 117)
+
+
+@BOTH
+@pytest.mark.parametrize("nested", [False, True])
+def test_process_1_keeps_its_share_of_the_processors(architecture: int, nested: bool) -> None:
+    def judged(name: str, *args: int) -> str:
+        return verdict(architecture, name, *args, nested=nested)
+
+    for name in ("sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
+        assert (judged(name, 1), judged(name, 0), judged(name, 7)) == ("EPERM", ALLOW, ALLOW)
+        assert judged(name, (1 << 32) | 1) == "EPERM"  # a process's number has 32 bits
+    for name, process in (("setpriority", os.PRIO_PROCESS), ("ioprio_set", 1)):
+        for which in (process, process + 1):
+            assert (judged(name, which, 1), judged(name, which, 0)) == ("EPERM", ALLOW)
+        assert judged(name, process + 2, 0) == "EPERM"

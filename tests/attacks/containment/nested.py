@@ -167,6 +167,12 @@ _changing(
     without(seccomp, "install"),
 )
 _changing(
+    3,
+    "take the processors from process 1, which holds the limits",
+    "own(USER)\nattempt(lambda: os.setpriority(os.PRIO_PROCESS, 1, 19))\n",
+    without(seccomp, "install"),
+)
+_changing(
     6,
     "make a time namespace",
     "attempt(lambda: own(USER | TIME))\n",
