@@ -15,7 +15,7 @@ import re
 import secrets
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from blake3 import blake3
@@ -23,13 +23,14 @@ from blake3 import blake3
 from hark.errors import RecordError
 from hark.policy.model import Secret, Surface
 from mediator.authority import Destination
-from mediator.encodings import Pair
+from mediator.encodings import Form, Pair, needles_of
 from mediator.placeholders import check_placeholder, check_value, placeholder_for
 from mediator.scan import FoundError, StreamSwap, Table
 from mediator.spelling import WIDEST, Place, normal
 
 __all__ = ["Broker", "Injected", "InjectedTarget", "Injection", "Refused", "check_value", "placeholder_for"]
 
+MAX_SPELLED: Final = 64  # in one run; a program spells a credential in one way, or in one for each user
 MAX_TABLES: Final = 512  # one for each host and place; an agent that reaches more has them made again
 _BASIC: Final = re.compile(rb"(?i)(basic +)([A-Za-z0-9+/=_-]+) *")
 _SIGNED_PART: Final = re.compile(rb"((?:(?<=&)|\A)X-Amz-(?:Credential|Security-Token)=[^&]*)")
@@ -130,6 +131,9 @@ class Broker:
         self._key = run_key or secrets.token_bytes(32)
         self._lock = threading.Lock()
         self._held: tuple[Held, ...] = ()
+        self._spelled: dict[bytes, str] = {}
+        """How values were sent other than as they are, and whose. A server that packs what it got into base64
+        or hexadecimal gives back a text that nothing else would know."""
         self._values = Table()
         self._tables: dict[tuple[Destination, Surface], Table] = {}
         placeholders: dict[bytes, str] = {}
@@ -264,7 +268,9 @@ class Broker:
         self, target: Destination, surface: Surface, place: Place = Place.PLAIN, *, same_length: bool = False
     ) -> StreamSwap:
         """Return what puts values in the place of placeholders in one stream to `target`."""
-        return StreamSwap(lambda: self._to(target, surface), place, same_length=same_length)
+        return StreamSwap(
+            lambda: self._to(target, surface), place, same_length=same_length, told=self._sent_as
+        )
 
     def may_stand(self, target: Destination, surface: Surface) -> tuple[Held, ...]:
         """Return the credentials that may stand there."""
@@ -325,8 +331,29 @@ class Broker:
         self._any_placeholder = Table(
             [Pair(one.name, one.placeholder.encode(), b"", "anywhere") for one in held]
         )
-        self._values = Table([Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in held])
-        self._any_value = Table([Pair(one.name, one.value.encode(), b"", "anywhere") for one in held])
+        within = [Pair(name, spelled, b"", "anywhere") for spelled, name in self._spelled.items()]
+        values = [Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in held]
+        self._values = Table(values, within)
+        self._any_value = Table([replace(pair, new=b"", refusal="anywhere") for pair in values], within)
+
+    def _sent_in_base64(self, pair: Pair) -> None:
+        for needle in needles_of(Pair(pair.name, pair.new, b"")):
+            if needle.form is Form.BASE64:
+                self._sent_as(pair, needle.text)
+
+    def _sent_as(self, pair: Pair, spelled: bytes) -> None:
+        """Look in all that comes back from now on for what is made of a spelling. Raises FoundError."""
+        if spelled in self._spelled:
+            return
+        if len(self._spelled) >= MAX_SPELLED or len(spelled) > WIDEST * (len(pair.new) + WIDEST):
+            raise FoundError(
+                pair.name,
+                f"the placeholder of secrets.{pair.name} is spelled in too many ways for hark to know its "
+                "value again in an answer; send it as it is",
+            )
+        with self._lock:
+            self._spelled[spelled] = pair.name
+            self._settle()
 
     def _to(self, target: Destination, surface: Surface) -> Table:
         tables = self._tables
@@ -344,6 +371,8 @@ class Broker:
             plain = _from_base64(basic.group(2))
             if self._any_placeholder.name_in(plain) is not None:
                 swapped = self._swapped(plain, target, Surface.BASIC, used)
+                for pair in used.values():
+                    self._sent_in_base64(pair)
                 return basic.group(1) + base64.b64encode(swapped)
         return self._swapped(value, target, Surface.HEADER, used)
 

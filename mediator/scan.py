@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from mediator.encodings import BASE64, Needle, Pair, Short, Turned, before, needles_of, respell, turn
+from mediator.encodings import BASE64, Form, Needle, Pair, Short, Turned, before, needles_of, respell, turn
 from mediator.spelling import WIDEST, Mapped, Place, begun, mapped, normal
 
 HOLD_FROM: Final = 4
@@ -32,8 +32,12 @@ class FoundError(Exception):
 class Table:
     """A fixed set of pairs, ready to be looked for in normal texts."""
 
-    def __init__(self, pairs: Sequence[Pair] = ()) -> None:
+    def __init__(self, pairs: Sequence[Pair] = (), within: Sequence[Pair] = ()) -> None:
+        """`within`: texts that may stand plain, and not in what base64 or hexadecimal make of them."""
         self._needles = [needle for pair in pairs for needle in needles_of(pair)]
+        self._needles += [
+            needle for pair in within for needle in needles_of(pair) if needle.form is not Form.PLAIN
+        ]
         self._texts = tuple({needle.text: None for needle in self._needles})
         self.longest = max(map(len, self._texts), default=0)
         self._prefixes: dict[bytes, list[bytes]] = {}
@@ -114,8 +118,15 @@ class StreamSwap:
     """One stream. `feed` returns what may pass, with every needle replaced; `finish` the rest."""
 
     def __init__(
-        self, table: Callable[[], Table], place: Place = Place.PLAIN, *, same_length: bool = False
+        self,
+        table: Callable[[], Table],
+        place: Place = Place.PLAIN,
+        *,
+        same_length: bool = False,
+        told: Callable[[Pair, bytes], None] | None = None,
     ) -> None:
+        """`told` hears how what replaced a needle was spelled. It MAY raise FoundError."""
+        self._told = told
         self._table = table
         self._place = place
         self._same_length = same_length
@@ -189,16 +200,20 @@ class StreamSwap:
                 return work
             if turned is Short.NEVER or turned.start < at:
                 raise FoundError(pair.name)
-            self._replace(work, window, found, turned, pair)
+            self._replace(work, window, found, turned, needle)
             at = turned.end
         return work
 
-    def _replace(self, work: _Work, window: bytes, found: Mapped, turned: Turned, pair: Pair) -> None:
+    def _replace(self, work: _Work, window: bytes, found: Mapped, turned: Turned, needle: Needle) -> None:
+        pair = needle.pair
         start, end = found.starts[turned.start], found.ends[turned.end - 1]
         new = respell(turned, found, window, self._place)
         early = max(len(self._gone) - start, 0)
         if new[:early] != window[start : start + early] or (self._same_length and len(new) != end - start):
             raise FoundError(pair.name)
+        if self._told is not None and new != pair.new:
+            based = needle.form in (Form.BASE64, Form.BASE64_URL)
+            self._told(pair, new[1:-1] if based else new)  # its ends are its neighbours' as well
         work.out += window[work.done : start] + new
         work.done = end
         self.used[pair.name] = pair

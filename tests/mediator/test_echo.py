@@ -9,11 +9,13 @@ from collections.abc import Callable
 import brotli
 import pytest
 
-from mediator.credentials import Broker
+from hark.policy.model import Surface
+from mediator.authority import Destination
+from mediator.credentials import MAX_SPELLED, Broker, Injected, Refused
 from mediator.echo import AnswerBody, PackedError, Watched, answer_body, answer_fields
 from mediator.packers import packer, unpackers
 from mediator.scan import FoundError
-from tests.mediator.rig import PLACEHOLDER, secret
+from tests.mediator.rig import API, PLACEHOLDER, secret
 
 VALUE = "sk-real-5e884898da280471"
 TEXT = b'{"echo": "%s"}' % VALUE.encode()
@@ -196,3 +198,62 @@ def test_what_only_began_as_a_value_passes_once_that_is_known() -> None:
     first, last = packing.pack(VALUE[:-1].encode()), packing.pack(b"!") + packing.end()
     assert body.feed(first) == b""
     assert body.feed(last) + body.finish() == first + last
+
+
+def _percent(text: str) -> bytes:
+    return "".join(f"%{ord(char):02X}" for char in text).encode()
+
+
+@pytest.mark.parametrize(
+    "packed", [base64.b64encode, lambda data: data.hex().encode()], ids=["base64", "hex"]
+)
+@pytest.mark.parametrize(
+    "spelled",
+    [_percent, lambda text: text.encode().hex().encode(), lambda text: base64.b64encode(text.encode())],
+    ids=["percent", "hex", "base64"],
+)
+@pytest.mark.parametrize("sent", [True, False])
+def test_what_a_server_makes_of_a_spelling_that_the_agent_chose_stops(
+    spelled: Callable[[str], bytes], packed: Callable[[bytes], bytes], *, sent: bool
+) -> None:
+    """A server that echoes bodies in base64 is no accomplice. The control: nothing was sent so."""
+    broker = Broker([secret(VALUE, API, surfaces=(Surface.BODY,))])
+    if sent:
+        swap = broker.outgoing(Destination(API, 443), Surface.BODY)
+        assert swap.feed(b"a " + spelled(PLACEHOLDER)) + swap.finish() == b"a " + spelled(VALUE)
+    given = b"x" + packed(b"{ " + spelled(VALUE) + b" }")
+    body = answer_body(broker, ())
+    assert body is not None
+    if sent:
+        with pytest.raises(FoundError):
+            through(body, given, 10)
+        assert broker.real_value_in(given) == "API_KEY"
+    else:
+        assert through(body, given, 10) == given
+
+
+def test_a_basic_authorisation_within_base64_stops_too() -> None:
+    broker = Broker([secret(VALUE, API)])
+    basic = (b"Authorization", b"Basic " + base64.b64encode(f"user:{PLACEHOLDER}".encode()))
+    sent = broker.inject([basic], Destination(API, 443))
+    assert isinstance(sent, Injected)
+    assert broker.real_value_in(base64.b64encode(b"GET / " + sent.headers[0][1])) == "API_KEY"
+
+
+def test_an_agent_that_spells_a_placeholder_in_ever_new_ways_is_stopped() -> None:
+    broker = Broker([secret("sk-realZyXwVuTsRqPoNmLkJiHgFe", API)])  # else only spelled through
+    target = Destination(API, 443)
+
+    def sent(number: int) -> Injected | Refused:
+        chars = enumerate(PLACEHOLDER)
+        spelled = "".join(f"%{ord(char):02X}" if number >> at & 1 else char for at, char in chars)
+        return broker.inject([(b"X", spelled.encode())], target)
+
+    for number in [*range(MAX_SPELLED + 1), MAX_SPELLED]:  # the first of them is as it is
+        assert isinstance(sent(number), Injected)
+    refused = sent(MAX_SPELLED + 1)
+    assert isinstance(refused, Refused)
+    assert "spelled in too many ways" in refused.reason
+    for number in range(200):  # names of users are no spelling
+        basic = (b"Authorization", b"Basic " + base64.b64encode(f"{number}:{PLACEHOLDER}".encode()))
+        assert isinstance(BROKER.inject([basic], Destination("api.example.test", 443)), Injected)
