@@ -19,3 +19,8 @@ def read_given(path: str, limit: int, what: str) -> bytes:
     if len(raw) > limit:
         raise PolicyError(f"{what} {path} is larger than {limit} bytes")
     return raw
+
+
+def second_name(path: str) -> str:
+    """Return the sentence for a file that a hard link gives another name, where no cover would lie."""
+    return f"{path} has a second name (a hard link), by which the agent might read it; use a copy of its own"

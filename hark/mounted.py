@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from hark.caller import Caller
 from hark.errors import PolicyError
+from hark.given import second_name
 from hark.policy.model import Secret, SecretSpec
 
 MAX_MOUNTED: Final = 1 << 20  # a program's settings; larger ones are data
@@ -45,9 +46,11 @@ def read(spec: SecretSpec, path: str) -> bytes:
     except OSError as error:
         raise PolicyError(f"{spec}: cannot read {path}: {(error.strerror or '').lower()}") from None
     if not alone:
-        raise PolicyError(f"{spec}: {path} has a second name (a hard link), by which the agent might read it")
+        raise PolicyError(f"{spec}: {second_name(path)}")
     if len(content) > MAX_MOUNTED:
-        raise PolicyError(f"{spec}: {path} is larger than {MAX_MOUNTED} bytes")
+        raise PolicyError(
+            f"{spec}: {path} is larger than {MAX_MOUNTED} bytes; mount a program's settings, and grant data"
+        )
     return content
 
 
@@ -56,7 +59,7 @@ def member(spec: SecretSpec, content: bytes, at: str) -> str:
     where, key = _found(spec, _json(spec, content), at)
     value = where[key]
     if not isinstance(value, str) or not value:
-        raise PolicyError(f"{spec}: {at} is no string with something in it")
+        raise PolicyError(f"{spec}: {at} is no string with something in it; name the member that holds it")
     return value
 
 
@@ -79,7 +82,7 @@ def _json(spec: SecretSpec, content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         raise PolicyError(
-            f"{spec}: {spec.mount and spec.mount.path} is not JSON, so `at` has no meaning"
+            f"{spec}: {spec.mount and spec.mount.path} is not JSON; leave at out, and it is searched"
         ) from None
 
 
@@ -97,7 +100,9 @@ def _key(spec: SecretSpec, where: Any, name: str, at: str) -> str | int:
         return name
     if isinstance(where, list) and name.isascii() and name.isdigit() and int(name) < len(where):
         return int(name)
-    raise PolicyError(f"{spec}: there is no {at} in {spec.mount and spec.mount.path} ({name} is missing)")
+    raise PolicyError(
+        f"{spec}: there is no {at} in {spec.mount and spec.mount.path} ({name} is missing); correct at"
+    )
 
 
 def _refuse_rest(path: str, content: bytes, secrets: Sequence[Secret]) -> None:

@@ -30,7 +30,7 @@ def upstreams(words: tuple[str, ...], policy: Policy) -> dict[str, str]:
         except HostError as error:
             raise PolicyError(f"-upstream {word}: {error}") from None
         if name in found:
-            raise PolicyError(f"-upstream names {name} twice")
+            raise PolicyError(f"-upstream names {name} twice; keep one")
         read_redirects({name: address})
         if not policy.allow_all and not any(covers(rule.host, name) for rule in policy.rules):
             raise PolicyError(
@@ -65,10 +65,12 @@ def roots(paths: tuple[str, ...]) -> tuple[bytes, ...]:
     for path, pem in zip(paths, pems, strict=True):
         blocks = certificates(pem)
         if not blocks:
-            raise PolicyError(f"-upstream-ca {path} holds no PEM certificate")
+            raise PolicyError(f"-upstream-ca {path} holds no PEM certificate; name a file that does")
         for number, block in enumerate(blocks, 1):
             try:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=block.decode("ascii"))
             except (ssl.SSLError, ValueError):
-                raise PolicyError(f"-upstream-ca {path}: certificate {number} in it is damaged") from None
+                raise PolicyError(
+                    f"-upstream-ca {path}: certificate {number} in it is damaged; replace it"
+                ) from None
     return pems

@@ -14,6 +14,7 @@ from hark.caller import Caller
 from hark.command import find_command, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
+from hark.given import second_name
 from hark.grants import Asked, active, settle, with_stubs, writable
 from hark.installation import shield
 from hark.places import within
@@ -235,9 +236,7 @@ def _own_key(options: Options) -> tuple[str, ...]:
         return ()
     path = os.path.realpath(options.key)
     if os.path.isfile(path) and os.stat(path).st_nlink > 1:
-        raise PolicyError(
-            f"-key {options.key} has a second name (a hard link), by which the agent might read it"
-        )
+        raise PolicyError(second_name(f"-key {options.key}"))
     return (path,)
 
 

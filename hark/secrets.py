@@ -15,6 +15,7 @@ from typing import IO, Final
 from hark import mounted
 from hark.caller import Caller
 from hark.errors import PolicyError
+from hark.given import second_name
 from hark.policy.model import Secret, SecretSpec
 
 MAX_SECRET: Final = 16 << 10  # larger than any token; a whole key file does not belong into a header
@@ -70,12 +71,14 @@ def _from_file(spec: SecretSpec, file: str, caller: Caller) -> str:
     except OSError as error:
         raise PolicyError(f"{spec}: cannot read {path}: {os.strerror(error.errno or 0).lower()}") from None
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
-        raise PolicyError(f"{spec}: {path} has a second name (a hard link), by which the agent might read it")
+        raise PolicyError(f"{spec}: {second_name(path)}")
     if len(raw) > MAX_SECRET:
-        raise PolicyError(f"{spec}: {path} is larger than {MAX_SECRET} bytes")
+        raise PolicyError(
+            f"{spec}: {path} is larger than {MAX_SECRET} bytes; name a file with the value alone"
+        )
     value = raw.decode("latin-1").strip()
     if not value:
-        raise PolicyError(f"{spec}: {path} is empty")
+        raise PolicyError(f"{spec}: {path} is empty; write the value into it")
     return value
 
 
@@ -98,14 +101,16 @@ def _from_command(spec: SecretSpec, command: tuple[str, ...], caller: Caller) ->
         raw = _printed(process)
         code = process.poll() if raw is None else process.wait()
     if raw is None:
-        raise PolicyError(f"{spec}: {shown} did not end within {COMMAND_S:.0f} s")
+        raise PolicyError(f"{spec}: {shown} did not end within {COMMAND_S:.0f} s; run it yourself to see why")
     if len(raw) > MAX_SECRET:
-        raise PolicyError(f"{spec}: {shown} prints more than {MAX_SECRET} bytes")
+        raise PolicyError(
+            f"{spec}: {shown} prints more than {MAX_SECRET} bytes; have it print the value alone"
+        )
     if code:
         raise PolicyError(f"{spec}: {shown} failed with exit code {code}; run it yourself to see why")
     value = raw.decode("latin-1").strip()
     if not value:
-        raise PolicyError(f"{spec}: {shown} prints nothing")
+        raise PolicyError(f"{spec}: {shown} prints nothing; run it yourself to see why")
     return value
 
 

@@ -45,7 +45,9 @@ def settle_streams() -> None:
             _fill(descriptor)
             continue
         if stat.S_ISDIR(mode):
-            raise ConfinementError(f"{name} is a directory: from it the agent could reach the whole host")
+            raise ConfinementError(
+                f"{name} is a directory, from which the whole host can be reached: use a file"
+            )
         if stat.S_ISSOCK(mode) and _family(descriptor) != socket.AF_UNIX:
             raise ConfinementError(f"{name} is a network socket, which leads around the boundary: use a pipe")
 

@@ -158,7 +158,9 @@ def _scratch_paths(plan: Plan, readlink: Readlink, links: dict[str, str], grante
     if home == "/" or any(contains(path, home) for path in granted):
         return list(SHARED_SCRATCH)
     if within(home, _OURS):
-        raise ConfinementError(f"cannot use {plan.home} as the agent's home directory")
+        raise ConfinementError(
+            f"cannot use {plan.home} as the agent's home directory; set HOME to one of yours"
+        )
     return [*SHARED_SCRATCH, home]
 
 

@@ -32,7 +32,7 @@ def secrets(node: Node, rules: Sequence[Rule]) -> tuple[SecretSpec, ...]:
             _check_signer(tables[name].table(*_KEYS)["sigv4"], spec, specs.get(spec.sigv4))
             if spec.sigv4 in signers:
                 tables[name].fail(
-                    f"secrets.{name} and secrets.{signers[spec.sigv4]} both sign for {spec.sigv4}"
+                    f"secrets.{name} and secrets.{signers[spec.sigv4]} both sign for {spec.sigv4}; keep one"
                 )
             signers[spec.sigv4] = name
     return tuple(specs.values())
@@ -102,7 +102,7 @@ def _bound_to(name: str, rules: Sequence[Rule]) -> "Callable[[Node], HostRule]":
             )
         if all(rule.speaks is Speaks.TCP for rule in covering):
             node.fail(
-                f"secrets.{name} is bound to {bound}, which speaks tcp: no credential can be put in there"
+                f"secrets.{name} is bound to {bound}, which speaks tcp: none can be put in; leave it out"
             )
         return bound
 

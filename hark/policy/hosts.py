@@ -23,9 +23,7 @@ def host_rule(node: Node) -> HostRule:
             below, port = split_authority(_below(node, text), HTTPS_PORT)
             return HostRule(WILDCARD + _wide_enough(node, below), port)
         _no_star(node, text)
-        if text.count(":") > 1 and not text.startswith("["):
-            return HostRule(canonical_host(text))
-        return HostRule(*split_authority(text, HTTPS_PORT))
+        return HostRule.parse(text)
     except HostError as error:
         node.fail(str(error))
 
@@ -77,7 +75,7 @@ def address(node: Node) -> Address:
     if not port:
         node.fail(f'"{text}" has no port; write "{Address(host, 5432)}" with the port you mean')
     if ipaddress.ip_address(host).is_multicast:
-        node.fail(f'"{text}" is a multicast address, where no one service is')
+        node.fail(f'"{text}" is a multicast address, where no one service is; write that of one')
     return Address(host, port)
 
 
@@ -116,7 +114,9 @@ def _below(node: Node, text: str) -> str:
 
 def _wide_enough(node: Node, below: str) -> str:
     if is_address(below):
-        node.fail(f'"{WILDCARD}{below}" is a wildcard over an address, which has no names below it')
+        node.fail(
+            f'"{WILDCARD}{below}" is a wildcard over an address, which has no names below it; write it alone'
+        )
     if "." not in below and below not in _PRIVATE_TOPS:
         node.fail(f'"{WILDCARD}{below}" would allow whoever owns a name under .{below}; write a longer one')
     return below

@@ -123,7 +123,7 @@ def _tool(node: Node) -> ToolRule:
 def _tool_name(node: Node) -> str:
     text = node.string()
     if not text or not text.isprintable():
-        node.fail("a tool's name is empty or cannot be printed")
+        node.fail("a tool's name is empty or cannot be printed; write it as its server does")
     return text
 
 

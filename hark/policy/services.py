@@ -107,5 +107,5 @@ def _published(node: Node) -> Published:
     port = port_number(node.required(table, "port", "8080"))
     at = address(table["at"]) if "at" in table else Address("127.0.0.1", port)
     if ipaddress.ip_address(at.host).is_reserved:
-        table["at"].fail(f"{at.host} is no address of this machine")
+        table["at"].fail(f"{at.host} is no address of this machine; write one that it has, such as 127.0.0.1")
     return Published(port, at)
