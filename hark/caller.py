@@ -15,7 +15,7 @@ from hark.command import CommandError, find_command
 from hark.environment import DEFAULT_PATH, KEPT_PREFIXES
 from hark.errors import PolicyError
 from hark.interpreted import CODE, code_places
-from hark.places import contains, within
+from hark.places import contains, expanded, within
 
 _KEPT: Final = (
     *("LANG", "LANGUAGE", "TZ", "TERM", "SHELL", "USER", "LOGNAME", "HOME", "TMPDIR", "XDG_CONFIG_HOME"),
@@ -100,11 +100,6 @@ class Caller:
                 f"keep it elsewhere"
             )
         return (command.executable, *arguments)
-
-
-def expanded(path: str, home: str) -> str:
-    """Put the caller's home directory in the place of a leading `~`, as a policy may write it."""
-    return home if path == "~" else os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
 def _code_paths(env: Mapping[str, str]) -> list[str]:

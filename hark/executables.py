@@ -18,10 +18,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hark.bundle.regular import open_regular
-from hark.caller import expanded
 from hark.command import CommandError, find_command
 from hark.errors import PolicyError
-from hark.places import within
+from hark.places import expanded, within
 from hark.shebang import behind_env, shebang
 from launcher.plan import Grant
 

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hark import project
-from hark.caller import expanded
 from hark.command import installation
 from hark.errors import PolicyError
-from hark.places import contains, within
+from hark.places import contains, expanded, within
 from hark.policy.model import Policy
 from launcher import system
 from launcher.plan import Access, Grant

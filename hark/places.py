@@ -1,8 +1,9 @@
-"""Which absolute path lies in which, by their names alone: nothing is looked up on the disk.
+"""Paths as names: what `~` stands for, and which path lies in which. Nothing is looked up on the disk.
 
-The answer is about the directories themselves only where both paths are canonical.
+What is said of two paths holds for the directories themselves only where both are canonical.
 """
 
+import os
 from collections.abc import Iterable
 
 
@@ -14,3 +15,8 @@ def contains(outer: str, inner: str) -> bool:
 def within(path: str, roots: Iterable[str]) -> bool:
     """Whether one of `roots` contains `path`."""
     return any(contains(root, path) for root in roots)
+
+
+def expanded(path: str, home: str) -> str:
+    """Put the caller's home directory in the place of a leading `~`, as a policy may write it."""
+    return home if path == "~" else os.path.join(home, path[2:]) if path.startswith("~/") else path

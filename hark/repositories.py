@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from hark.places import expanded
+
 MAX_CONFIG: Final = 1 << 16  # bytes of a repository's configuration that are read; git writes some hundred
 MAX_CONFIGS: Final = 64  # files of configuration that are read for one repository, included ones too
 MAX_MODULES: Final = 2_000  # directories looked at for submodules in one repository
@@ -37,7 +39,7 @@ def obeyed(git: str, worktree: str, home: str = "/") -> Iterator[str]:
 def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[str]:
     """Yield files that are included, however deeply, and directories of hooks that any of them names."""
     pending = [f"{place}/{name}" for place in places for name in ("config", "config.worktree")]
-    pending += [f"{home}{name[1:]}" if name.startswith("~") else name for name in _USERS]
+    pending += [expanded(name, home) for name in _USERS]
     hooks: list[str] = []
     seen: set[str] = set()
     while pending and len(seen) < MAX_CONFIGS:
@@ -46,7 +48,7 @@ def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[s
             continue
         seen.add(config)
         for key, quoted, plain in _SETTING.findall(_text(config)):
-            value = _expanded((quoted or plain).strip(), home)
+            value = expanded((quoted or plain).strip(), home)
             if key.lower() == "path" and value:
                 pending.append(os.path.normpath(os.path.join(os.path.dirname(config), value)))
                 yield pending[-1]
@@ -56,10 +58,6 @@ def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[s
                 hooks.append(value)
     for value in hooks:
         yield os.path.normpath(os.path.join(worktree or places[0], value))
-
-
-def _expanded(value: str, home: str) -> str:
-    return f"{home}{value[1:]}" if value.startswith("~/") else value
 
 
 def _worktrees(directory: str) -> Iterator[str]:
