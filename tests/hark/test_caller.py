@@ -46,6 +46,15 @@ def test_a_script_or_directory_that_the_agent_can_write_is_refused(project):
     assert caller.trusted(("sh", "-c", "true"), "/", "it")[1:] == ("-c", "true")
 
 
+def test_a_tilde_is_the_callers_home(tmp_path):
+    tool = program(tmp_path / "tool")
+    assert Caller({}, str(tmp_path)).trusted(("~/tool", "~/x", "a~/b"), "/", "it") == (
+        str(tool),
+        f"{tmp_path}/x",
+        "a~/b",
+    )
+
+
 def test_what_is_not_there_is_named():
     with pytest.raises(PolicyError, match=r"^it: .*no-such-program"):
         Caller({"PATH": "/usr/bin"}, "/").trusted(("no-such-program",), "/", "it")
