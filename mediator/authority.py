@@ -11,7 +11,7 @@ from datetime import datetime
 
 from hark.policy.decide import Deny, Verdict, decide_dial
 from hark.policy.host import HostError, canonical_host, format_authority, is_address, split_authority
-from hark.policy.model import HostRule, Policy
+from hark.policy.model import Policy
 from mediator.addresses import RANGE, AddressPool
 from mediator.text import clipped
 
@@ -46,7 +46,7 @@ def judge_sni(policy: Policy, dialled: Destination, sni: bytes | None, now: date
         return judge_dial(policy, dialled, now)
     host = _canonical(sni)
     if host is None:
-        return Deny(f"the TLS server name {clipped(sni)} is not a host name", str(_rule(dialled)))
+        return _refused(policy, dialled, f"the TLS server name {clipped(sni)} is not a host name", now)
     if host != dialled.host:
         return _disagree(policy, dialled, "the TLS server name", host, now)
     return judge_dial(policy, dialled, now)
@@ -58,13 +58,13 @@ def judge_request(
     """Judge one request by every authority it carries (absolute form, :authority, each Host header)."""
     hosts = [text for text in authorities if text]
     if len(hosts) != len(authorities) or not hosts:
-        return Deny("the request names no host", str(_rule(dialled)))
+        return _refused(policy, dialled, "the request names no host", now)
     for text in hosts:
         if text == as_dialled(dialled):
             continue
         named = _authority(text, dialled.port)
         if named is None:
-            return Deny(f"the request's host {clipped(text)} is not a host name", str(_rule(dialled)))
+            return _refused(policy, dialled, f"the request's host {clipped(text)} is not a host name", now)
         if named != dialled:
             return _disagree(policy, dialled, "the request's host", str(named), now)
     return judge_dial(policy, dialled, now)
@@ -76,14 +76,17 @@ def as_dialled(dialled: Destination) -> bytes | None:
 
 
 def _disagree(policy: Policy, dialled: Destination, what: str, other: str, now: datetime) -> Deny:
-    """Refuse; the hint stays the dialled host's only where that host is not allowed either."""
+    why = f"{what} is {clipped(other)}, but the connection was made to {dialled}"
+    return _refused(policy, dialled, why, now)
+
+
+def _refused(policy: Policy, dialled: Destination, why: str, now: datetime) -> Deny:
+    """Refuse; a hint is given only where the dialled host is not allowed either.
+
+    Where it is, an entry would mend nothing, and one that is pasted could allow more than a rule means to.
+    """
     verdict = judge_dial(policy, dialled, now)
-    hint = verdict.hint if isinstance(verdict, Deny) else ""
-    return Deny(f"{what} is {clipped(other)}, but the connection was made to {dialled}", hint)
-
-
-def _rule(dialled: Destination) -> HostRule:
-    return HostRule(dialled.host, dialled.port)
+    return Deny(why, verdict.hint if isinstance(verdict, Deny) else "")
 
 
 def _canonical(text: bytes) -> str | None:

@@ -122,3 +122,17 @@ def test_a_disagreement_between_allowed_names_gives_no_rule_to_add() -> None:
 def test_an_address_that_we_never_gave_out_is_no_hint_for_the_policy() -> None:
     verdict = judge_dial(Policy(), Destination("198.18.0.9", 443), NOON)
     assert verdict == Deny("198.18.0.9 stands for no name that was asked for", "")
+
+
+@pytest.mark.parametrize("host", [b"a\x1b[31mb", b"", b"evil.test"])
+def test_no_entry_is_proposed_for_a_host_that_is_allowed_already(host: bytes) -> None:
+    """An agent could have a rule widened by it: what is printed at the end of a run gets pasted."""
+    for verdict in (
+        judge_request(POLICY, DIALLED, [host], NOON),
+        judge_sni(POLICY, DIALLED, host or b"\0", NOON),
+    ):
+        assert isinstance(verdict, Deny)
+        assert verdict.hint == ""
+    elsewhere = judge_request(POLICY, Destination("other.example.test", 443), [host], NOON)
+    assert isinstance(elsewhere, Deny)
+    assert elsewhere.hint == "other.example.test"
