@@ -88,6 +88,8 @@ class Asking(Ending):
         """Return how long the body is by what the head says, None where it does not."""
         if event.end_stream:
             return 0
+        if self._owed:
+            return self._owed  # the head was judged: nothing in it says otherwise
         size = expected_http_body_size(event.request)
         # HTTP/2 may announce no length and send a body all the same; in HTTP/1 that is no body.
         return None if size is None or size < 0 or (not size and event.request.is_http2) else size

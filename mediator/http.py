@@ -12,12 +12,16 @@ from mitmproxy.connection import Connection, ConnectionState, Server
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import (
+    DropStream,
     GetHttpConnection,
     GetHttpConnectionCompleted,
     HttpLayer,
     HTTPMode,
     RegisterHttpConnection,
+    SendHttp,
 )
+from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
+from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 from hark.policy.decide import Deny
 from mediator.exchange import Exchange
@@ -105,6 +109,44 @@ class AgentHttp(HttpLayer):
         if isinstance(event, events.ConnectionClosed):
             self._forget(event.connection)
         yield from self._release()
+
+    def event_to_child(self, child: layer.Layer, event: events.Event) -> layer.CommandGenerator[None]:
+        """Pass an event on and carry out what comes of it, as mitmproxy does but told apart by type."""
+        for command in child.handle_event(event):
+            kind = type(command)
+            if kind is commands.SendData:
+                yield command
+            elif kind is SendHttp:
+                sent = cast(SendHttp, command)
+                yield from self.event_to_child(self.connections[sent.connection], sent.event)
+            elif kind is ReceiveHttp:
+                yield from self._received(cast(ReceiveHttp, command).event)
+            else:
+                yield from self._carry_out(command, child)
+
+    def _carry_out(self, command: commands.Command, child: layer.Layer) -> layer.CommandGenerator[None]:
+        """Carry out what is rarer. The answer to a command that waits for one goes to the child."""
+        if command.blocking or isinstance(command, commands.RequestWakeup):
+            self.command_sources[command] = child
+        match command:
+            case DropStream():
+                self.streams.pop(command.stream_id, None)
+            case GetHttpConnection():
+                yield from self.get_connection(command)
+            case RegisterHttpConnection():
+                yield from self.register_connection(command)
+            case commands.OpenConnection():
+                self.connections[command.connection] = child
+                yield command
+            case _:
+                yield command
+
+    def _received(self, event: HttpEvent) -> layer.CommandGenerator[None]:
+        if isinstance(event, RequestHeaders):
+            yield from self.make_stream(event.stream_id)
+        stream = self.streams.get(event.stream_id)
+        if stream is not None:  # else it is over already, and what comes is too late
+            yield from self.event_to_child(stream, event)
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """Begin an exchange."""

@@ -22,10 +22,13 @@ from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
+    RequestData,
     RequestEndOfMessage,
     RequestHeaders,
     RequestTrailers,
+    ResponseData,
     ResponseEndOfMessage,
+    ResponseHeaders,
     ResponseProtocolError,
     ResponseTrailers,
 )
@@ -57,6 +60,8 @@ class _TrailingConnection(Http1Connection):
 
     _Trailers: type[RequestTrailers | ResponseTrailers]
     _pending: http.Headers | None = None
+    _chunked = False
+    """Whether what is sent, once its head is, comes in chunks."""
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
         """Pass body and trailers on as they are read."""
@@ -90,20 +95,55 @@ class _TrailingConnection(Http1Connection):
         yield ReceiveHttp(self.ReceiveEndOfMessage(stream_id))
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
-        """Write the end of a body with the trailers that came before it."""
+        """Write a part of a message; the end of a body with the trailers that came before it."""
+        if isinstance(event, (RequestData, ResponseData)):
+            if event.stream_id != self.stream_id:
+                raise RuntimeError("a body of another message")
+            if event.data:
+                data = b"%x\r\n%s\r\n" % (len(event.data), event.data) if self._chunked else event.data
+                yield commands.SendData(self.conn, data)
+            return
+        if isinstance(event, (RequestEndOfMessage, ResponseEndOfMessage)) and self._sent_all(event):
+            trailers, self._pending = self._pending, None
+            if self._chunked:
+                lines = b"".join(b"%s: %s\r\n" % field for field in trailers.fields) if trailers else b""
+                yield commands.SendData(self.conn, b"0\r\n" + lines + b"\r\n")
+            from_agent = isinstance(event, RequestEndOfMessage)
+            yield from self.mark_done(request=from_agent, response=not from_agent)
+            return
         if isinstance(event, (RequestTrailers, ResponseTrailers)):
             self._pending = event.trailers
             return
-        if isinstance(event, (RequestEndOfMessage, ResponseEndOfMessage)) and self._pending is not None:
-            trailers, self._pending = self._pending, None
-            message = self.request if isinstance(event, RequestEndOfMessage) else self.response
-            if message is not None and "chunked" in message.headers.get("transfer-encoding", "").lower():
-                lines = b"".join(b"%s: %s\r\n" % field for field in trailers.fields)
-                yield commands.SendData(self.conn, b"0\r\n" + lines + b"\r\n")
-                from_agent = isinstance(event, RequestEndOfMessage)
-                yield from self.mark_done(request=from_agent, response=not from_agent)
-                return
+        if isinstance(event, (RequestHeaders, ResponseHeaders)):
+            message = event.request if isinstance(event, RequestHeaders) else event.response
+            self._pending = None
+            self._chunked = "chunked" in message.headers.get("transfer-encoding", "").lower()
         yield from super().send(event)
+
+    def _sent_all(self, event: RequestEndOfMessage | ResponseEndOfMessage) -> bool:
+        """Tell whether the end of a message is in its framing; else mitmproxy knows how to say it.
+
+        A request may end in the connection's half where its answer has begun; a HEAD has no body to end.
+        """
+        if isinstance(event, RequestEndOfMessage):
+            return self._chunked or self.response is None
+        return self.request is not None and self.request.data.method.upper() != b"HEAD"
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> CommandGenerator[None]:
+        """Note that one half of the exchange is done, and go on with the next where nothing is special."""
+        both = (request or self.request_done) and (response or self.response_done)
+        if not both or not _goes_on(self.request, self.response):
+            yield from super().mark_done(request=request, response=response)
+            return
+        self.request_done = self.response_done = False
+        self.request = self.response = None
+        if isinstance(self, Http1Server):
+            self.stream_id += 2
+        else:
+            self.stream_id = None
+        self.state = self.read_headers
+        if self.buf:
+            yield from self.state(events.DataReceived(self.conn, b""))
 
     def _next_part(self, event: events.Event) -> Any:
         if isinstance(event, events.ConnectionClosed):
@@ -252,6 +292,23 @@ class UpstreamHttp1(_TrailingConnection, Http1Client):
         if response:
             self._interim = 0
         yield from super().mark_done(request=request, response=response)
+
+
+def _goes_on(request: http.Request | None, response: http.Response | None) -> bool:
+    """Tell of the usual exchange, without a word of `Connection`, that its connection stays open.
+
+    False is no answer: it may stay open all the same.
+    """
+    if request is None or response is None:
+        return False
+    if (request.data.http_version, response.data.http_version) != (b"HTTP/1.1", b"HTTP/1.1"):
+        return False
+    if request.data.method == b"CONNECT" or not 200 <= response.data.status_code < 600:
+        return False
+    if any(name.lower() == b"connection" for name, _ in request.headers.fields):
+        return False
+    names = [name.lower() for name, _ in response.headers.fields]
+    return names.count(b"content-length") == 1 and not {b"connection", b"transfer-encoding"} & set(names)
 
 
 def http1_only(request: http.Request) -> None:

@@ -63,7 +63,11 @@ def _write(out: bytearray, value: object) -> None:
         case list() | tuple():
             out += _head(_LIST, len(value))
             for item in value:
-                _write(out, item)
+                if type(item) is bytes and len(item) < 24:
+                    out += _SHORT[_BYTES][len(item)]
+                    out += item
+                else:
+                    _write(out, item)
         case Mapping():
             _write_map(out, value.items())
         case _:
