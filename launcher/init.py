@@ -103,7 +103,7 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     files = dict(inside.plan.files)
     if message.descriptors:
         files.update(wire.unpack_files(message.descriptors[0]))
-    over = mounts.show_files(files)
+    over = mounts.show_files(files, inside.view)
     covers = mounts.watched(inside.view, over)
     mounts.finish(inside.plan.workdir)
     # Not before: the proc files that mounting and the terminal need would belong to nobody.

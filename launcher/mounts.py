@@ -224,13 +224,20 @@ def _granted(path: str, view: View) -> bool:
 def _protect(path: str, view: View, pinned: set[str]) -> bool:
     if not os.path.exists(path) or os.path.realpath(path) != path:
         return False  # a link could be replaced, whatever is mounted on its target
-    for parent in _parents_to_pin(path, view):
-        if parent not in pinned:
-            # A mount point cannot be renamed: otherwise the agent moves `.git` away and makes another.
-            _attach(kernel.open_tree(parent), parent)
-            pinned.add(parent)
+    _pin_parents(path, view, pinned)
     _bind_read_only(path, path)
     return True
+
+
+def _pin_parents(path: str, view: View, pinned: set[str]) -> None:
+    """A mount point cannot be renamed: otherwise the agent moves `.git` away and makes another."""
+    layer = view.nearest(path)
+    if layer is None or layer.kind is not Kind.WRITE:
+        return
+    for parent in _parents_to_pin(path, view):
+        if parent not in pinned:
+            _attach(kernel.open_tree(parent), parent)
+            pinned.add(parent)
 
 
 def _parents_to_pin(path: str, view: View) -> Iterable[str]:
@@ -240,13 +247,15 @@ def _parents_to_pin(path: str, view: View) -> Iterable[str]:
     return ["/" + "/".join(names[:length]) for length in range(top + 1, len(names))]
 
 
-def show_files(files: Mapping[str, bytes]) -> dict[str, int]:
+def show_files(files: Mapping[str, bytes], view: View) -> dict[str, int]:
     """Show each of `files` read-only at its path, over what the view has there.
 
-    Where two paths lead to one place in the view, what is shown is the first's. Returned are the places that
+    Folders above one that lies in a writable grant cannot be moved: in a new one of the same name, what a
+    program outside saves would lie bare. Where two paths lead to one place in the view, what is shown is the first's. Returned are the places that
     had something else, with a descriptor of what is shown there.
     """
     taken: set[str] = set()
+    pinned: set[str] = set()
     over: dict[str, int] = {}
     for number, (path, content) in enumerate(sorted(files.items())):
         place = os.path.realpath(path)
@@ -257,6 +266,7 @@ def show_files(files: Mapping[str, bytes]) -> dict[str, int]:
             if os.path.exists(place):
                 source = f"{_SCAFFOLD}/{number}"
                 _write(source, content, _mode(content))
+                _pin_parents(place, view, pinned)
                 _bind_read_only(source, place)
                 over[place] = os.open(source, os.O_PATH | os.O_CLOEXEC)
             else:

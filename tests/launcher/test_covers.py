@@ -220,3 +220,20 @@ def test_a_file_with_placeholders_is_shown_again_where_the_real_one_was_saved_an
 
 def test_without_the_watch_the_real_file_lies_bare() -> None:
     assert shown(change=without(Covers, "restore", lambda _self: [])).out == "new\n"
+
+
+def test_the_folder_of_such_a_file_cannot_be_moved_from_under_the_watch() -> None:
+    def work() -> Result:
+        (folder / "conf").mkdir()
+        (folder / "conf" / "token").write_text("the real value")
+        program = (
+            "import os\ntry: os.rename('conf', 'old'); print('moved')\nexcept OSError as e: print(e.errno)"
+        )
+        files = {f"{folder}/conf/token": b"placeholder"} if covered else {}
+        return run_here(plan(folder, (SYSTEM_PYTHON, "-I", "-c", program), files=files))
+
+    outputs = []
+    for covered in (True, False):
+        with project() as folder:
+            outputs.append(apart(work).out)
+    assert outputs == ["16\n", "moved\n"]  # EBUSY, and the control
