@@ -22,7 +22,9 @@ from hark.repositories import obeyed
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
 MAX_PROTECTED: Final = 5_000  # files compared under one protected path
-MAX_FINGERPRINT: Final = 16 << 20  # bytes of one file compared; its size and mode always are
+MAX_FINGERPRINT: Final = (
+    1 << 18
+)  # bytes of a file whose content is compared; of a larger one, when it changed
 
 _UNSEARCHED: Final = (".git", "node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
 _SYSTEM: Final = (
@@ -226,7 +228,7 @@ def _files(path: str) -> Iterator[str]:
         links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
         for name in (names + links)[:left]:
             yield os.path.join(directory, name)
-        left -= len(names) + len(links)
+        left -= len(names) + len(folders)
         if left <= 0:
             return
 
@@ -241,6 +243,9 @@ def _fingerprint(path: str) -> bytes:
     if stat.S_ISLNK(status.st_mode):
         with contextlib.suppress(OSError):
             hasher.update(os.fsencode(os.readlink(path)))
+    elif stat.S_ISREG(status.st_mode) and status.st_size > MAX_FINGERPRINT:
+        # Thousands of such files, which take no room if they are hollow, would hold up every later run.
+        hasher.update(f"{status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns}".encode())
     elif stat.S_ISREG(status.st_mode):
         try:
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:

@@ -251,8 +251,8 @@ def show_files(files: Mapping[str, bytes], view: View) -> dict[str, int]:
     """Show each of `files` read-only at its path, over what the view has there.
 
     Folders above one that lies in a writable grant cannot be moved: in a new one of the same name, what a
-    program outside saves would lie bare. Where two paths lead to one place in the view, what is shown is the first's. Returned are the places that
-    had something else, with a descriptor of what is shown there.
+    program outside saves would lie bare. Where two paths lead to one place in the view, what is shown is the
+    first's. Returned are the places that had something else, with a descriptor of what is shown there.
     """
     taken: set[str] = set()
     pinned: set[str] = set()

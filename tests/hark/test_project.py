@@ -288,3 +288,21 @@ def test_a_socket_that_a_program_listens_on_is_masked_and_a_leftover_is_not(tree
     assert look(tree, unmask=(f"{deep.name}/live", f"{deep.name}/datagrams")).masked == ()
     for one in sockets:
         one.close()
+
+
+def test_thousands_of_large_files_hold_up_no_comparison_and_a_change_to_one_is_found(tree, monkeypatch):
+    read = []
+    real = os.open
+    monkeypatch.setattr(
+        os, "open", lambda path, *args, **more: read.append(path) or real(path, *args, **more)
+    )
+    large = tree / ".vscode" / "large"
+    large.parent.mkdir()
+    large.touch()
+    os.truncate(large, project.MAX_FINGERPRINT + 1)
+    before, watched = found(tree)
+    assert str(large) not in read
+    assert since(tree, before, watched) == {}
+    with open(large, "r+b") as file:
+        file.write(b"x")
+    assert since(tree, before, watched) == {".vscode/large": 1}
