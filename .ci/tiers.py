@@ -75,9 +75,9 @@ TIERS: Final = {
         tests=False,
     ),
     "unit": Tier(120, ((*OFFLINE, *pytest("-n", "2", "-m", NEITHER)),)),
-    "attack": Tier(240, (pytest("-m", "(attack or slow) and not e2e"),)),
-    "e2e": Tier(240, (pytest("-m", "e2e"),)),
-    "clients": Tier(240, (pytest("-n", "2", "-m", "clients"),)),
+    "attack": Tier(360, (pytest("-n", "2", "-m", "(attack or slow) and not e2e"),)),
+    "e2e": Tier(300, (pytest("-n", "2", "-m", "e2e"),)),
+    "clients": Tier(300, (pytest("-n", "2", "-m", "clients"),)),
 }
 
 

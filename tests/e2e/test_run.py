@@ -15,6 +15,7 @@ from blake3 import blake3
 
 from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import serving
+from tests.support.programs import without_its_loader
 
 pytestmark = pytest.mark.e2e
 
@@ -60,9 +61,8 @@ def test_what_cannot_start_is_said_and_leaves_no_bundle(
 
 
 def test_what_fails_at_exec_is_sealed_as_never_started(at: Desk):
-    plain = at.write("plain", "no program")
-    at.write("broken", f"#!{plain}\n").chmod(0o755)
-    ended = ok(at.run("--", "./broken"), 126)
+    at.write("broken", without_its_loader()).chmod(0o755)
+    ended = ok(at.run("--", "./broken"), 127)
     assert "./broken" in ended.stderr
     assert at.events("RunEnd")[0]["reason"].startswith("never-started")
     verified = at.hark("verify", at.bundle)

@@ -15,6 +15,7 @@ from typing import Final
 from unittest.mock import patch
 
 from hark import run as running
+from hark import summary
 from hark.bundle import outcome
 from hark.bundle.walk import BundleFile
 from hark.errors import HarkError
@@ -24,18 +25,19 @@ from tests.attacks.containment.programs import CALLER
 from tests.attacks.registry import Outcome, Verdict, add, run_without
 from tests.hark.bundle.bundles import write
 from tests.launcher.rig import PATH, apart, project
+from tests.support.programs import without_its_loader
 
 READY: Final = "ready"
 
 
-def _recorded(script: str, during: Callable[[Path], None] = lambda _: None) -> Outcome:
+def _recorded(script: bytes, during: Callable[[Path], None] = lambda _: None) -> Outcome:
     """Run an executable file of the project's under hark and judge its bundle as a reviewer would."""
 
     with project(CALLER) as folder, project(CALLER) as own:
 
         def work() -> Outcome:
             program = folder / "agent"
-            program.write_text(script)
+            program.write_bytes(script)
             program.chmod(0o755)
             during(folder)
             return _judged(program, own)
@@ -59,13 +61,13 @@ def _judged(program: Path, own: Path) -> Outcome:
 
 
 def _never_started() -> Outcome:
-    return _recorded("#!/etc/passwd\n")  # a file that is there and is no program
+    return _recorded(without_its_loader())
 
 
 def _terminated() -> Outcome:
     # An agent that takes the signal for a polite request ends with code 0.
     script = f"#!/bin/sh\ntrap 'exit 0' TERM\n: > {READY}\nwhile :; do sleep 0.02; done\n"
-    return _recorded(script, _terminate_when_ready)
+    return _recorded(script.encode(), _terminate_when_ready)
 
 
 def _terminate_when_ready(folder: Path) -> None:
@@ -89,7 +91,7 @@ def _always_sealed_as_success() -> AbstractContextManager[object]:
 
 
 def _any_end_is_an_exit() -> AbstractContextManager[object]:
-    return patch.object(running, "_reason", lambda _: outcome.EXIT)
+    return patch.object(summary, "reason", lambda _: outcome.EXIT)
 
 
 def _cut_at_a_frame() -> Outcome:
