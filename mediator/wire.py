@@ -64,25 +64,32 @@ class _TrailingConnection(Http1Connection):
     """Whether what is sent, once its head is, comes in chunks."""
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Pass body and trailers on as they are read."""
+        """Pass body and trailers on as they are read: what came at once as one piece, however it is chunked.
+
+        Each piece is recorded and passed by itself, and thousands of chunks fit into one read.
+        """
         stream_id = self.stream_id
         if stream_id is None:
             raise RuntimeError("a body without a message")
+        read = bytearray()
         while True:
             try:
                 part = self._next_part(event)
             except h11.ProtocolError as error:
+                if read:
+                    yield ReceiveHttp(self.ReceiveData(stream_id, bytes(read)))
                 yield commands.CloseConnection(self.conn)
                 yield ReceiveHttp(
                     self.ReceiveProtocolError(stream_id, f"{error}", self.ReceiveProtocolError.code)
                 )
                 return
+            if isinstance(part, h11.Data):
+                read += part.data
+                continue
+            if read:
+                yield ReceiveHttp(self.ReceiveData(stream_id, bytes(read)))
             if part is None:
                 return
-            if isinstance(part, h11.Data):
-                if part.data:
-                    yield ReceiveHttp(self.ReceiveData(stream_id, bytes(part.data)))
-                continue
             if part.headers:
                 raw = tuple((bytes(name), bytes(value)) for name, value in part.headers.raw_items())
                 yield ReceiveHttp(self._Trailers(stream_id, http.Headers(raw)))

@@ -138,3 +138,23 @@ def test_other_versions_are_not_read_as_http1() -> None:
     request.http_version = "HTTP/2.0"
     with pytest.raises(ValueError, match="is not HTTP/1"):
         http1_only(request)
+
+
+def test_thousands_of_chunks_that_come_at_once_are_one_piece() -> None:
+    """As a piece each, one segment would keep everybody else waiting for seconds."""
+    agent = Agent()
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    agent.feed(head + b"1\r\na\r\n" * 10_000)
+    agent.feed(b"1\r\nb\r\n0\r\n\r\n")
+    pieces = [event.data for event in agent.events if isinstance(event, RequestData)]
+    assert pieces == [b"a" * 10_000, b"b"]
+    assert isinstance(agent.events[-1], RequestEndOfMessage)
+
+
+def test_what_came_before_a_broken_chunk_is_told() -> None:
+    agent = Agent()
+    agent.feed(
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\nno chunk\r\n"
+    )
+    assert [event.data for event in agent.events if isinstance(event, RequestData)] == [b"ab"]
+    assert type(agent.events[-1]).__name__ == "RequestProtocolError"
