@@ -8,7 +8,7 @@ grant is the installation itself, the run is refused.
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from hark.errors import PolicyError
@@ -48,6 +48,26 @@ def shield(writable: Iterable[str]) -> tuple[str, ...]:
     inside = [place for place in own if within(place, roots)]
     inside += [file for file in _mapped() if within(file, roots) and not within(file, tuple(inside))]
     return tuple(inside)
+
+
+def refuse_search_path(environ: Mapping[str, str], writable: Iterable[str]) -> None:
+    """Refuse a PYTHONPATH that leads to where the agent may write. Raises PolicyError.
+
+    Python obeys it before any line of ours runs: what an agent left there (sitecustomize.py) would be loaded
+    into the next run's supervisor.
+    """
+    if sys.flags.ignore_environment:
+        return
+    roots = tuple(writable)
+    value = environ.get("PYTHONPATH", "")
+    for entry in value.split(os.pathsep) if value else ():
+        place = os.path.abspath(entry)  # an empty one is the current directory
+        if within(os.path.realpath(place), roots) or within(place, roots):
+            raise PolicyError(
+                f"PYTHONPATH names {place}, where the agent may write: the next hark would load "
+                "what it left there: start hark as env -u PYTHONPATH hark run ..., and give the agent the "
+                "variable with [env] set"
+            )
 
 
 def _prefixes() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
 from hark.given import second_name
 from hark.grants import Asked, active, settle, with_stubs, writable
-from hark.installation import shield
+from hark.installation import refuse_search_path, shield
 from hark.places import within
 from hark.policy.model import Policy, Secret
 from hark.secrets import resolve
@@ -83,6 +83,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     needs = (*command.needs, *active(environ, home, workdir))
     asked = Asked(options.argv[0], options.read, options.write)
     grants = settle(asked, policy, needs, workdir, home)
+    refuse_search_path(environ, writable(grants))
     caller = Caller(environ, home, tuple(writable(grants)))
     secrets = _secrets(policy, caller)
     files = mounted.shown(policy.secrets, secrets, caller)

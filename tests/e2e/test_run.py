@@ -344,11 +344,18 @@ curl -s http://198.51.100.9/ ; curl -s https://api.example/ ; true
 """
 
 
-@pytest.mark.parametrize("way", ["PYTHONPATH", "current directory"])
-def test_a_module_that_the_agent_plants_is_never_loaded_by_the_supervisor(at: Desk, way: str):
+def test_a_search_path_of_python_into_the_project_refuses_the_run(rootless: Desk):
+    for value in (str(rootless.project), f"/opt/none:{rootless.project}/src", ".", "/opt/none:"):
+        rootless.env["PYTHONPATH"] = value
+        ended = ok(rootless.run("--", "true"), 125)
+        assert "hark: PYTHONPATH names" in ended.stderr
+        assert "env -u PYTHONPATH" in ended.stderr
+    rootless.env["PYTHONPATH"] = "/opt/none"
+    ok(rootless.run("--", "true"))
+
+
+def test_a_module_that_the_agent_plants_is_never_loaded_by_the_supervisor(at: Desk):
     planted = Path("/tmp/hark-planted")
-    if way == "PYTHONPATH":
-        at.env["PYTHONPATH"] = "."
     at.write("policy.toml", 'allow_hosts = ["api.example"]')
     for _ in range(2):  # what the first run leaves behind lies there when the second begins
         at.hark("run", "-policy", "policy.toml", "--", "sh", "-c", PLANT)
