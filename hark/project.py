@@ -166,6 +166,25 @@ def _led_to(paths: Iterable[str], root: str) -> tuple[list[str], list[str]]:
     return protected, compared
 
 
+def folders(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return for each path which directory its folder is; none where there is no folder."""
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            status = os.stat(os.path.dirname(path))
+            found[path] = status.st_dev, status.st_ino
+    return found
+
+
+def bared(before: dict[str, tuple[int, int]]) -> list[str]:
+    """List paths that are there again, in another folder of that name than `folders` has found.
+
+    What covers a path goes where its folder goes: over what was saved in the new folder nothing lies.
+    """
+    now = folders(before)
+    return [path for path in before if now.get(path, before[path]) != before[path] and os.path.lexists(path)]
+
+
 def fingerprints(watched: tuple[str, ...]) -> dict[str, bytes]:
     """Hash each file at or below the watched paths: compare before and after to list the changes."""
     return {file: _fingerprint(file) for path in watched for file in _files(path)}

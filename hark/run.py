@@ -155,6 +155,7 @@ class _Run:
 
     def _recorded(self, writer: Writer) -> int:
         before = project.fingerprints(self.prepared.project.watched)
+        folders = project.folders(self.prepared.project.masked)
         try:
             mediator = self._start(writer)
         except HarkError as error:
@@ -167,6 +168,8 @@ class _Run:
             self._summarise(mediator, before)
             for path in ended.replaced:
                 self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))
+            for path in project.bared(folders):
+                self.say(summary.moved_from(os.path.relpath(path, self.plan.workdir)))
             if ended.refused:
                 self.say(nesting.refused(ended.refused))
             if code == EXIT_NOT_FOUND and self.prepared.unseen:

@@ -27,6 +27,14 @@ def laid_bare(name: str) -> str:
     )
 
 
+def moved_from(name: str) -> str:
+    """Return the sentence for a path that is kept from the agent and whose folder is another one by now."""
+    return (
+        f"{visible(name)} was kept from the agent, and its folder was moved or replaced during the run: "
+        "the agent may have read or changed what stands there now"
+    )
+
+
 def acted_on(name: str, count: int) -> str:
     """Return the sentence for what the agent changed or made, and other programs act on."""
     files = "" if count == 1 else f" ({count} files)"

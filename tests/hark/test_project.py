@@ -306,3 +306,18 @@ def test_thousands_of_large_files_hold_up_no_comparison_and_a_change_to_one_is_f
     with open(large, "r+b") as file:
         file.write(b"x")
     assert since(tree, before, watched) == {".vscode/large": 1}
+
+
+def test_a_masked_file_that_is_saved_anew_in_another_folder_of_that_name_is_told_of(tree):
+    (tree / "src" / ".env").write_text("old")
+    (tree / "other").mkdir()
+    (tree / "other" / ".env").write_text("x")
+    before = project.folders(look(tree).masked)
+    (tree / "src" / ".env").write_text("saved in place")
+    (tree / "other").rename(tree / "moved")
+    assert project.bared(before) == []
+    (tree / "src").rename(tree / "old")
+    (tree / "src").mkdir()
+    assert project.bared(before) == []
+    (tree / "src" / ".env").write_text("new")
+    assert project.bared(before) == [str(tree / "src" / ".env")]
