@@ -29,7 +29,7 @@ from mediator.upstream import Redirect, behind_proxy, dialable
 
 NEXT_ADDRESS_S: Final = 3.0  # a server with several addresses: a dead first one costs this
 LAST_ADDRESS_S: Final = 15.0  # as curl and browsers give up
-READ_LIMIT: Final = 1 << 18  # four reads; the rest waits in the kernel, so memory is bounded
+READ_LIMIT: Final = 1 << 18  # a read; the rest waits in the kernel, so memory is bounded
 
 
 class UpstreamTrust:

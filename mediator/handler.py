@@ -25,7 +25,7 @@ from mitmproxy.tls import TlsData
 from hark.errors import HarkError, UpstreamError
 from hark.policy.decide import Deny
 from mediator.authority import Destination
-from mediator.dial import Dialler
+from mediator.dial import READ_LIMIT, Dialler
 from mediator.flow import BACKED_UP
 from mediator.http import H2, AgentHttp, Drained
 from mediator.link import Link
@@ -67,12 +67,15 @@ def fail_closed[**P](
 
 
 class _Gated:
-    """One side's bytes: those already read first, and none while too many wait."""
+    """One side's bytes: those already read first, and none while too many wait. `most` is read at once."""
 
-    def __init__(self, first: bytes, reader: asyncio.StreamReader, full: Callable[[], bool]) -> None:
+    def __init__(
+        self, first: bytes, reader: asyncio.StreamReader, full: Callable[[], bool], most: int = 0
+    ) -> None:
         self._first = first
         self._reader = reader
         self._full = full
+        self._most = most
 
     async def read(self, size: int) -> bytes:
         """As of a StreamReader."""
@@ -81,7 +84,7 @@ class _Gated:
             return first
         while self._full():  # noqa: ASYNC110  # the queue is mitmproxy's and signals nothing
             await asyncio.sleep(BACKLOG_POLL_S)
-        return await self._reader.read(size)
+        return await self._reader.read(max(size, self._most))
 
 
 class AgentConnection(ConnectionHandler):
@@ -205,7 +208,7 @@ class AgentConnection(ConnectionHandler):
         agreed = writer.get_extra_info("ssl_object")
         protocol = agreed.selected_alpn_protocol() if agreed is not None else None
         server.alpn = protocol.encode() if protocol else None
-        gated = _Gated(b"", reader, lambda: self._http.holds_up(server))
+        gated = _Gated(b"", reader, lambda: self._http.holds_up(server), READ_LIMIT)
         self.transports[server] = ConnectionIO(
             handler=asyncio.current_task(), reader=cast(asyncio.StreamReader, gated), writer=writer
         )

@@ -29,7 +29,7 @@ from mediator.authority import Destination
 from mediator.config import Recorder
 from mediator.credentials import Injection
 from mediator.pace import Pace
-from mediator.text import as_text, clipped
+from mediator.text import clipped
 
 MAX_TOKEN_NAME: Final = 64  # names of cookies and members are shorter
 MAX_SUMMARY: Final = 1000  # distinct denied targets that are counted one by one; nobody reads more lines
@@ -265,4 +265,7 @@ class Ledger:
 
 def text_map(headers: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
     """Return headers as format 1 holds them: one value a name, the last; the raw list stands beside it."""
-    return {as_text(name): as_text(value) for name, value in headers}
+    return {
+        name.decode("utf-8", "backslashreplace"): value.decode("utf-8", "backslashreplace")
+        for name, value in headers
+    }

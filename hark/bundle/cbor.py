@@ -107,6 +107,8 @@ def _key(key: object) -> bytes:
 def _head(major: int, argument: int) -> bytes:
     if argument < 24:
         return _SHORT[major][argument]
+    if argument < 256:
+        return bytes((major << 5 | 24, argument))
     for info, (layout, _) in _WIDTHS.items():
         if argument >> (8 * layout.size) == 0:
             return bytes((major << 5 | info,)) + layout.pack(argument)

@@ -77,6 +77,8 @@ def _is_list(value: Any) -> bool:
 
 
 def _is_pair(value: Any) -> bool:
+    if type(value) is tuple and len(value) == 2 and type(value[0]) is bytes and type(value[1]) is bytes:
+        return True  # as a header's, of which every exchange has some dozen
     return _is_list(value) and len(value) == 2 and _is_bytes(value[0]) and _is_bytes(value[1])
 
 

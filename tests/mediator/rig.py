@@ -80,7 +80,11 @@ class Rig:
         sock.settimeout(10)
         sock.bind(("127.0.0.1", 0))
         self.origins.by_port[sock.getsockname()[1]] = (address, port)
-        sock.connect(self.tcp)
+        try:
+            sock.connect(self.tcp)
+        except OSError:
+            sock.close()
+            raise
         return sock
 
     def context(self, *alpn: str) -> ssl.SSLContext:
