@@ -7,6 +7,7 @@ grant is the installation itself, the run is refused.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -15,6 +16,18 @@ from hark.errors import PolicyError
 from hark.places import contains, within
 
 PACKAGES: Final = ("hark", "launcher", "mediator")
+_PYTHONS: Final = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
+_LOADERS: Final = (
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_AUDIT",
+    "OPENSSL_CONF",
+    "OPENSSL_MODULES",
+    "GCONV_PATH",
+)
+_SEARCHED: Final = ("LD_PRELOAD", "LD_AUDIT")
+"""A bare name in these is looked up in the system's places."""
+_SEPARATORS: Final = re.compile("[:; ]")
 
 
 def isolate_imports() -> None:
@@ -51,23 +64,25 @@ def shield(writable: Iterable[str]) -> tuple[str, ...]:
 
 
 def refuse_search_path(environ: Mapping[str, str], writable: Iterable[str]) -> None:
-    """Refuse a PYTHONPATH that leads to where the agent may write. Raises PolicyError.
+    """Refuse variables that have this process load code from where the agent may write. Raises PolicyError.
 
-    Python obeys it before any line of ours runs: what an agent left there (sitecustomize.py) would be loaded
-    into the next run's supervisor.
+    Python and the loader obey them before any line of ours runs: what an agent left there (sitecustomize.py)
+    would be loaded into the next run's supervisor.
     """
-    if sys.flags.ignore_environment:
-        return
     roots = tuple(writable)
-    value = environ.get("PYTHONPATH", "")
-    for entry in value.split(os.pathsep) if value else ():
-        place = os.path.abspath(entry)  # an empty one is the current directory
-        if within(os.path.realpath(place), roots) or within(place, roots):
-            raise PolicyError(
-                f"PYTHONPATH names {place}, where the agent may write: the next hark would load "
-                "what it left there: start hark as env -u PYTHONPATH hark run ..., and give the agent the "
-                "variable with [env] set"
-            )
+    names = _LOADERS if sys.flags.ignore_environment else (*_LOADERS, *_PYTHONS)
+    for name in names:
+        value = environ.get(name, "")
+        for entry in _SEPARATORS.split(value) if value else ():
+            if name in _SEARCHED and "/" not in entry:
+                continue
+            place = os.path.abspath(entry)  # an empty one is the current directory
+            if within(os.path.realpath(place), roots) or within(place, roots):
+                raise PolicyError(
+                    f"{name} names {place}, where the agent may write: the next hark would load what it left "
+                    f"there. Start hark as env -u {name} hark run ..., and give the agent the variable with "
+                    "[env] set"
+                )
 
 
 def _prefixes() -> tuple[str, ...]:

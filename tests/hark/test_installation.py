@@ -8,7 +8,7 @@ import pytest
 import hark
 from hark import installation
 from hark.errors import PolicyError
-from hark.installation import isolate_imports, shield
+from hark.installation import isolate_imports, refuse_search_path, shield
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +57,31 @@ def test_a_library_that_is_mapped_from_a_writable_place_is_shielded_too(tmp_path
 
 def test_what_this_process_has_mapped_is_seen():
     assert any(path.endswith(".so") or ".so." in path for path in installation._mapped())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PYTHONPATH", "P"),
+        ("PYTHONPATH", "/opt/x:P/src"),
+        ("PYTHONPATH", "/opt/x:"),
+        ("PYTHONHOME", "P/home"),
+        ("LD_LIBRARY_PATH", "/opt/x;P/lib"),
+        ("LD_LIBRARY_PATH", "."),
+        ("LD_PRELOAD", "libm.so P/evil.so"),
+        ("OPENSSL_CONF", "L/openssl.cnf"),
+    ],
+)
+def test_variables_that_load_code_from_where_the_agent_writes_refuse_the_run(
+    tmp_path, monkeypatch, name, value
+):
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "link").symlink_to(project)
+    monkeypatch.chdir(project)
+    environ = {name: value.replace("P", str(project), 1) if "P" in value else value}
+    environ[name] = environ[name].replace("L/", f"{tmp_path}/link/")
+    with pytest.raises(PolicyError, match=f"env -u {name} hark run"):
+        refuse_search_path(environ, [str(project)])
+    refuse_search_path(environ, [str(tmp_path / "other")])
+    refuse_search_path({name: "", "LD_PRELOAD": "libm.so"}, [str(project)])
