@@ -211,6 +211,9 @@ def _cover(view: View) -> list[str]:
     pinned: set[str] = set()
     uncovered = [path for path in view.masked if not _mask(path)]
     uncovered += [path for path in view.protected if not _protect(path, view, pinned)]
+    for path in view.hidden:
+        if os.path.exists(path):
+            _pin_parents(path, view, pinned)  # nor put another key there for the next run
     uncovered += [path for path in view.hidden if not _mask(path)]
     return [path for path in uncovered if _granted(path, view)]
 

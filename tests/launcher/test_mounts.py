@@ -233,3 +233,13 @@ def test_a_file_that_cannot_be_shown_stops_the_start() -> None:
 def test_the_hosts_user_list_and_names_are_not_shown() -> None:
     result = shell("cut -d: -f1 /etc/passwd; cat /etc/hostname /proc/sys/kernel/hostname; ls /etc/shadow")
     assert result.out.split() == ["root", "agent", "nobody", "hark", "hark"]
+
+
+@pytest.mark.parametrize(("kept", "said"), [({"hidden": ("keys/one",)}, "busy"), ({}, "moved")])
+def test_the_folder_of_a_hidden_file_cannot_be_moved_so_that_another_stands_there(kept, said) -> None:
+    def prepare(folder: Path) -> None:
+        (folder / "keys").mkdir()
+        (folder / "keys" / "one").write_text("a key that signs")
+
+    script = "if mv keys old 2>/dev/null; then echo moved; else echo busy; fi"
+    assert shell(script, prepare=prepare, **kept).out == f"{said}\n"
