@@ -72,6 +72,17 @@ class Caller:
         """Tell whether the agent may write `path`, by the name given or by where it leads."""
         return any(within(one, self.writable) for one in (path, os.path.realpath(path)))
 
+    def refuse_planted(self, path: str, who: object) -> None:
+        """Refuse a path that a link in the agent's reach leads elsewhere. Raises PolicyError.
+
+        An agent of an earlier run may have made it, to be shown what it leads to.
+        """
+        real = os.path.realpath(path)
+        if within(path, self.writable) and not within(real, self.writable):
+            raise PolicyError(
+                f"{who}: {path} is a link to {real}, and the agent may write it; name that file"
+            )
+
     def writes_in(self, path: str) -> bool:
         """Tell whether the agent may write `path` or anything below it."""
         return self.writes(path) or any(contains(os.path.realpath(path), root) for root in self.writable)

@@ -28,6 +28,7 @@ def shown(specs: Iterable[SecretSpec], secrets: Sequence[Secret], caller: Caller
         if spec.mount is None:
             continue
         path = caller.expanded(spec.mount.path)
+        caller.refuse_planted(path, spec)
         content = found[path] if path in found else read(spec, path)
         found[path] = _put(spec, held[spec.name], content, spec.mount.at)
     for path, content in found.items():

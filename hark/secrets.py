@@ -62,6 +62,7 @@ def _value(spec: SecretSpec, caller: Caller) -> str:
 
 def _from_file(spec: SecretSpec, file: str, caller: Caller) -> str:
     path = caller.expanded(file)
+    caller.refuse_planted(path, spec)
     if spec.mount is not None and spec.mount.at is not None and _same(path, caller.expanded(spec.mount.path)):
         return mounted.member(spec, mounted.read(spec, path), spec.mount.at).strip()
     try:

@@ -95,3 +95,15 @@ def test_a_file_with_a_second_name_or_none_is_refused(caller, tmp_path):
     os.link(tmp_path / "f", tmp_path / "g")
     with pytest.raises(PolicyError, match="second name"):
         shown([spec("~/f")], [secret()], caller)
+
+
+def test_a_link_that_an_agent_could_have_made_shows_nothing_of_what_it_leads_to(tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    other = tmp_path / "other.json"
+    other.write_text('{"a": "x", "private": "y"}')
+    (project / "tool.json").symlink_to(other)
+    specs = [spec(str(project / "tool.json"), "a")]
+    with pytest.raises(PolicyError, match="is a link to"):
+        shown(specs, [secret()], Caller({}, str(tmp_path), (str(project),)))
+    assert shown(specs, [secret()], Caller({}, str(tmp_path)))  # control: where the agent does not write
