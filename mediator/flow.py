@@ -5,12 +5,12 @@ are acknowledged, which lets the peer send as many again, only while what they l
 they are owed, and acknowledged later. A peer that goes away (GOAWAY) still finishes what it has begun. No IO.
 """
 
-from collections.abc import Callable
+from collections.abc import Buffer, Callable
 from typing import Final
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import Event
+from h2.events import DataReceived, Event
 from hyperframe.frame import Frame, GoAwayFrame
 from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 
@@ -43,6 +43,22 @@ class FlowControlled(BufferedH2Connection):
         H2Connection.initiate_connection(self)
         self.increment_flow_control_window(CONNECTION_WINDOW - _FIRST_WINDOW)
 
+    def receive_data(self, data: Buffer) -> list[Event]:
+        """Read frames. DATA of one stream that comes at once is one event, however it is framed."""
+        found: list[Event] = []
+        pieces: dict[int, list[DataReceived]] = {}
+        for event in super().receive_data(data):
+            if not isinstance(event, DataReceived) or event.stream_id is None:
+                _join(pieces)
+                found.append(event)
+            elif event.stream_id in pieces:
+                pieces[event.stream_id].append(event)
+            else:
+                pieces[event.stream_id] = [event]
+                found.append(event)
+        _join(pieces)
+        return found
+
     def acknowledge_received_data(self, acknowledged_size: int, stream_id: int) -> None:
         """Let the peer send as much again, now or once what it said has gone on."""
         if stream_id in self._owed or self.stuck(stream_id):
@@ -66,3 +82,14 @@ class FlowControlled(BufferedH2Connection):
     def waiting(self, stream_id: int) -> int:
         """Return how many bytes wait for the peer's window on a stream."""
         return sum(len(piece.data) for piece in self.stream_buffers.get(stream_id, ()))
+
+
+def _join(pieces: dict[int, list[DataReceived]]) -> None:
+    """Put into the first event of each stream what the others of it hold."""
+    for first, *others in pieces.values():
+        if others:
+            first.data = b"".join(piece.data or b"" for piece in (first, *others))
+            first.flow_controlled_length = sum(
+                piece.flow_controlled_length or 0 for piece in (first, *others)
+            )
+    pieces.clear()

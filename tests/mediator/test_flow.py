@@ -68,3 +68,24 @@ def test_a_peer_that_goes_away_is_still_heard() -> None:
     assert event.last == 5
     client.send_data(1, b"more", end_stream=True)
     assert any(isinstance(event, h2.events.StreamEnded) for event in ours.receive_data(client.data_to_send()))
+
+
+def test_data_that_comes_at_once_is_one_piece_for_each_stream_and_owed_whole() -> None:
+    """As a piece each, one segment of tiny frames would keep everybody else waiting for seconds."""
+    ours, client = opened()
+    heads = [(":method", "POST"), (":scheme", "https"), (":authority", "a.test"), (":path", "/")]
+    client.send_headers(3, heads)
+    for number in range(2000):
+        client.send_data(1 + 2 * (number % 2), b"%d" % (number % 10), end_stream=number > 1997)
+    found = ours.receive_data(client.data_to_send())
+    pieces = [event for event in found if isinstance(event, h2.events.DataReceived)]
+    assert [piece.stream_id for piece in pieces] == [
+        1,
+        3,
+        3,
+    ]  # the last one comes behind the end of the first
+    assert pieces[0].data == b"02468" * 200
+    assert sum(piece.flow_controlled_length for piece in pieces) == 2000
+    assert b"".join(piece.data for piece in pieces if piece.stream_id == 3) == b"13579" * 200
+    ended = [event.stream_id for event in found if isinstance(event, h2.events.StreamEnded)]
+    assert ended == [1, 3]
