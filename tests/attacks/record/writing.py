@@ -16,7 +16,7 @@ from hark.bundle.writer import Writer
 from hark.errors import PolicyError, RecordError
 from hark.inspect import Reading
 from hark.verify import VERIFIED, verify
-from mediator import ledger
+from mediator import ledger, transcript
 from tests.attacks.registry import Outcome, Verdict, add, run_without
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import serving
@@ -103,7 +103,10 @@ def _holds(path: Path, value: bytes) -> bool:
 
 
 def _headers_are_taken_for_utf_8() -> AbstractContextManager[object]:
-    return patch.object(ledger, "as_text", lambda raw: raw.decode())
+    def decoded(headers: tuple[tuple[bytes, bytes], ...]) -> dict[str, str]:
+        return {name.decode(): value.decode() for name, value in headers}
+
+    return patch.object(transcript, "text_map", decoded)
 
 
 def _second_writer() -> Outcome:
