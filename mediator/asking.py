@@ -30,9 +30,7 @@ from mediator.wire import InterimHeaders
 _UNFRAMED: Final = Refusal(
     413, Deny("hark changes its body on the way, and HTTP/1.0 has no chunks to send one this long in", "")
 )
-
-
-SHORT: Final = "its body is shorter than its head says"  # RFC 9113, 8.1.1: malformed
+_SHORT: Final = "its body is shorter than its head says"  # RFC 9113, 8.1.1: malformed
 _UNSIGNED: Final = Refusal(
     413, Deny("it is signed over a body that is too long to be held and signed again", "")
 )
@@ -54,7 +52,7 @@ class Asking(Ending):
         self._owed = _length(event.request)
         judged = outgoing.judged(event.request, self.link)
         if event.end_stream and self._owed and not isinstance(judged, Refusal):
-            judged = Refusal(400, Deny(SHORT, ""))
+            judged = Refusal(400, Deny(_SHORT, ""))
         if isinstance(judged, Refusal):
             yield from self._refuse(judged, body_follows=not event.end_stream)
             return
@@ -155,7 +153,7 @@ class Asking(Ending):
             return
         if self._agent not in (Agent.WHOLE, Agent.STREAM):
             return
-        denied = Deny(SHORT, "") if self._owed else judge_trailers(self._request_trailers, self.link)
+        denied = Deny(_SHORT, "") if self._owed else judge_trailers(self._request_trailers, self.link)
         if denied is not None:
             yield from self._refuse_rest(denied)
         elif self._agent is Agent.WHOLE:

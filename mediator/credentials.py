@@ -6,7 +6,8 @@ the placeholder again. A real value enters no event, log line or error: messages
 hash is keyed by a secret of the run, so a shared file says nothing about a value. Credentials may be added
 while the run goes on, from any thread: whatever is looked at afterwards is looked at for them too.
 
-Not done here: bodies (`mediator.substitution`, `mediator.echo`).
+Not done here: what a body is, and how it is packed (`mediator.substitution`, `mediator.echo`); signatures
+over a request (`mediator.signing`).
 """
 
 import base64
@@ -283,14 +284,6 @@ class Broker:
     def stopping(self, *, from_agent: bool) -> StreamSwap:
         """Return what stops one stream where a placeholder, or toward the agent a value, stands in it."""
         return StreamSwap(lambda: self._any_placeholder if from_agent else self._any_value)
-
-    def message_out(
-        self, data: bytes, target: Destination, *, json: bool
-    ) -> tuple[bytes, tuple[Injection, ...]]:
-        """Return one WebSocket message to send to `target`. Raises FoundError."""
-        used: dict[str, Pair] = {}
-        place = Place.JSON if json else Place.PLAIN
-        return self._swapped(data, target, Surface.WS, used, place), self.injections(used)
 
     def turned_back(self, data: bytes) -> bytes:
         """Return `data` with every value turned into its placeholder. Raises FoundError."""

@@ -4,8 +4,6 @@ Always: what a hook would decide is decided here, so an exception ends the conne
 flow pass. The agent's half is `mediator.asking`, the server's `mediator.answering`, what goes wrong
 `mediator.ending`; the way of a body, with what looks at it and changes it, is `mediator.bodies`. One that
 becomes a WebSocket goes on in `mediator.talking`.
-
-Not done here: replay keys, substitution in bodies.
 """
 
 from mitmproxy.proxy import events

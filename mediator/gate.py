@@ -1,8 +1,9 @@
 """Each accepted TCP connection: where it was meant to go, what it speaks, whether it may. Denials end here.
 
 Always: attempt and decision are on the record before a byte is answered or passed on; a refused connection
-ends at once and in the words of its protocol (an HTTP page, a TLS alert, a reset); what is refused is not
-read. mitmproxy is not loaded for a refusal, only when the first allowed connection needs it.
+ends at once and in the words of its protocol (an HTTP page, a TLS alert, a reset). Of what is refused no more
+is read than the record shows of it: what it speaks, and the head of a request. mitmproxy is not loaded for a
+refusal, only when the first allowed connection needs it.
 """
 
 import asyncio
@@ -40,9 +41,9 @@ SERVER_FIRST_PORTS: Final = frozenset(
 """Where the client waits for a greeting that would never come."""
 ACCESS_DENIED: Final = b"\x15\x03\x03\x00\x02\x02\x31"
 """TLS record: alert, fatal, access_denied (49). curl and OpenSSL say so in words."""
-LINGER_S: Final = 1.0
-MAX_LINGER_BYTES: Final = 1 << 18
-_STEP: Final = 1 << 16
+LINGER_S: Final = 1.0  # for the last word to arrive; who has not read it by then does not want it
+MAX_LINGER_BYTES: Final = 1 << 18  # of what was sent on meanwhile: more is an upload, and is cut off
+_STEP: Final = 1 << 16  # what one read takes at the most
 
 type Carry = Callable[[Destination, Tls | Http, bytes, Streams], Awaitable[None]]
 """MUST take an allowed connection over until it ends; what it raises ends it and marks the run."""

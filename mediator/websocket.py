@@ -46,11 +46,6 @@ class Piece:
     injected: tuple[Injection, ...] = ()
     """The credentials that `wire` holds."""
 
-    @property
-    def closes(self) -> bool:
-        """Tell whether its sender says nothing more."""
-        return self.type == "close"
-
 
 class Direction:
     """What one side says. `way` is called for each message and returns what it passes (`mediator.bodies`)."""
@@ -65,6 +60,7 @@ class Direction:
         self._begun = False
         """Whether a part of the message that is under way has left."""
         self.closed = False
+        """Whether this side has said that it says nothing more."""
 
     def feed(self, data: bytes) -> Iterator[Piece]:
         """Take bytes and yield what they complete. Raises FramingError and StoppedError."""

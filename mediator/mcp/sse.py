@@ -1,7 +1,7 @@
 """Server-sent events out of a stream that comes in pieces (WHATWG HTML, 9.2.6). No IO.
 
 Only looks: nothing is held back from whoever passes the stream on. An event larger than `MAX_EVENT` is
-skipped and counted, so memory is bounded whatever a server sends.
+skipped, so memory is bounded whatever a server sends.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,6 @@ class Reader:
         self._lost = False
         self._after_cr = False
         self._begun = False
-        self.skipped = 0
-        """Events too large to be read."""
 
     @property
     def held(self) -> int:
@@ -91,7 +89,4 @@ class Reader:
         lost, some, kind, data = self._lost, self._some, self._type, bytes(self._data[:-1])
         self._data.clear()
         self._type, self._some, self._lost = "message", False, False
-        if lost:
-            self.skipped += 1
-            return None
-        return Event(kind or "message", data) if some else None
+        return Event(kind or "message", data) if some and not lost else None

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,8 +102,3 @@ def ok(ended: subprocess.CompletedProcess[str], code: int = 0) -> subprocess.Com
     """The same, having made sure that it ended with `code`."""
     assert ended.returncode == code, f"exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
     return ended
-
-
-def words_of(argv: Sequence[str | Path]) -> str:
-    """One shell line of `argv`, for messages."""
-    return " ".join(map(str, argv))

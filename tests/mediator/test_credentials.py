@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import json
 import pickle
 import random
 from urllib.parse import parse_qs, unquote
@@ -106,14 +105,7 @@ def test_a_url_holds_the_value_where_the_secret_may_stand_there() -> None:
     assert 'write `in = ["header", "query", "path"]` under [secrets.K]' in refused.reason
 
 
-def test_a_message_of_a_websocket_holds_the_value_where_the_secret_may_stand_there(broker: Broker) -> None:
-    held = Broker([Secret("K", 'a"b-0123456789', MINE.placeholder, MINE.hosts, (Surface.WS,))])
-    data, injections = held.message_out(f'{{"k": "{MINE.placeholder}"}}'.encode(), API, json=True)
-    assert json.loads(data) == {"k": 'a"b-0123456789'}
-    assert [injection.ref for injection in injections] == ["secrets.K"]
-    with pytest.raises(FoundError) as found:
-        broker.message_out(MINE.placeholder.encode(), API, json=True)
-    assert 'in = ["header", "basic", "ws"]' in found.value.reason
+def test_an_answer_holds_the_placeholder_where_the_server_wrote_the_value(broker: Broker) -> None:
     assert broker.turned_back(b"a " + VALUE.encode()) == b"a " + MINE.placeholder.encode()
 
 

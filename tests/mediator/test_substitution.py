@@ -14,7 +14,7 @@ from mediator.credentials import Broker
 from mediator.packers import packer, unpackers
 from mediator.scan import FoundError
 from mediator.spelling import Place
-from mediator.substitution import RequestText, place_of
+from mediator.substitution import MessageText, RequestText, place_of
 
 API, OTHER = Destination("api.example.test", 443), Destination("other.example.test", 443)
 VALUE = 'sk-real/5e8+84"898&da 28<0471'
@@ -132,3 +132,14 @@ def test_what_went_in_is_told_once() -> None:
 )  # fmt: skip
 def test_a_body_is_what_its_type_says(kind: bytes, place: Place) -> None:
     assert place_of(((b"CONTENT-TYPE", kind),)) is place
+
+
+def test_a_message_of_a_websocket_holds_the_value_where_the_secret_may_stand_there() -> None:
+    message = f'{{"k": "{PLACEHOLDER}"}}'.encode()
+    way = MessageText(broker(VALUE, Surface.WS), API)
+    assert json.loads(way.feed(message) + way.finish()) == {"k": VALUE}
+    assert [injection.ref for injection in way.injected()] == ["secrets.KEY"]
+    elsewhere = MessageText(broker(VALUE, Surface.HEADER), API)
+    with pytest.raises(FoundError) as found:
+        elsewhere.feed(message)
+    assert 'in = ["header", "ws"]' in found.value.reason
