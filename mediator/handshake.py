@@ -15,6 +15,11 @@ _KEY_BYTES: Final = 16
 _DROPPED: Final = frozenset((b"upgrade", b"connection", b"sec-websocket-extensions"))
 
 
+def wanted(headers: Headers) -> bool:
+    """Tell whether a request asks for a WebSocket; what else it asks for is `asked_wrong`'s matter."""
+    return any(name.lower() == b"upgrade" and b"websocket" in value.lower() for name, value in headers)
+
+
 def asked_wrong(method: bytes, headers: Headers) -> str:
     """Say what is wrong with the agent's half, or nothing."""
     if method != b"GET":

@@ -8,39 +8,24 @@ carries any byte in them, and what is sent on may be HTTP/1.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from typing import Final
 
 from hark.policy.decide import Deny, Verdict, decide_request
-from hark.policy.host import split_authority
 from hark.policy.model import Body, ToolRule
 from mediator import handshake
-from mediator.authority import as_dialled, judge_request
-from mediator.codings import OFFERS_OF_MESSAGES, PackedError, accepted, codings_of
+from mediator.authority import judge_request
+from mediator.codings import PackedError, codings_of
 from mediator.credentials import Injected, InjectedTarget, Injection, Refused
-from mediator.endpoints import minting_at
 from mediator.fields import connection_wrong, one_line, trailer_allowed
+from mediator.forwarding import forwarded
 from mediator.link import Link
-from mediator.overriding import meanings, paths_of
+from mediator.overriding import meanings
 from mediator.signing import Signing, ambiguous, claimed, other_scheme
 from mediator.text import clipped
 from mediator.transcript import Headers
 
-_DROPPED: Final = frozenset((b"expect", b"http2-settings"))
-"""`Expect` is answered by us; an upgrade to HTTP/2 in the clear is an offer that a server may ignore."""
-_PARTS: Final = frozenset((b"range", b"if-range"))
-"""Dropped where a credential may come back: in parts, none of which holds it whole, it would be unknown. A
-server may answer with the whole at any time (RFC 9110, 14.2)."""
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(rb"[^\x00-\x20\x7f]+")
-
-
-class _Packed(Enum):
-    """How an answer may come: in any coding, in one that can be undone, or, as a part of a whole, in none."""
-
-    ANY = auto()
-    UNDONE = auto()
-    NOT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,30 +85,23 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     if isinstance(filled, Refused):
         return Refusal(403, Deny(filled.reason, ""))
     path, injected = filled
-    wants_continue = any(name.lower() == b"expect" for name, value in asked.headers)
-    websocket = _wants_websocket(asked)
     keys = () if signed is None else (signed.injection,)
-    injections = tuple(dict.fromkeys((*path.injections, *injected.injections, *keys)))
-    signing = None if signed is None else signed.signing
-    if verdict.by is None:
-        return Forward(
-            path.path, injected.headers, injections, wants_continue, websocket=websocket, signing=signing
-        )
+    by = verdict.by
     return Forward(
         path.path,
         injected.headers,
-        injections,
-        wants_continue,
-        body=verdict.by.body,
-        tools=verdict.by.tools,
-        websocket=websocket,
-        signing=signing,
+        tuple(dict.fromkeys((*path.injections, *injected.injections, *keys))),
+        wants_continue=any(name.lower() == b"expect" for name, _ in asked.headers),
+        body=Body.WHOLE if by is None else by.body,
+        tools=None if by is None else by.tools,
+        websocket=handshake.wanted(asked.headers),
+        signing=None if signed is None else signed.signing,
     )
 
 
 def _filled(asked: Asked, link: Link, *, presigned: bool) -> tuple[InjectedTarget, Injected] | Refused:
     """Return target and headers with credentials for placeholders; most requests have none in their heads."""
-    broker, headers = link.broker, _forwarded(asked, link)
+    broker, headers = link.broker, forwarded(asked.path, asked.headers, link)
     if broker.idle(asked.method, asked.path, asked.headers):
         return InjectedTarget(asked.path, ()), Injected(headers, ())
     in_method = broker.in_method(asked.method)
@@ -247,10 +225,6 @@ def _upgrade(asked: Asked) -> Refusal | None:
     return None
 
 
-def _wants_websocket(asked: Asked) -> bool:
-    return any(n.lower() == b"upgrade" and b"websocket" in v.lower() for n, v in asked.headers)
-
-
 def _is_utf8(path: bytes) -> bool:
     """Tell whether the record, which is text, can hold a path as it is: another one may not read alike."""
     try:
@@ -270,51 +244,3 @@ def _authorities(asked: Asked) -> Sequence[bytes]:
     if len(hosts) > 1 and len(set(hosts)) == 1:
         return [b""]  # twice the same is still not one: servers differ in which they take
     return [asked.authority, *hosts] if asked.authority else hosts
-
-
-def _forwarded(asked: Asked, link: Link) -> Headers:
-    """Return the headers to send on: the host in its one spelling, without what we answer ourselves."""
-    dropped, headers = _DROPPED, asked.headers
-    names = {name.lower() for name, _ in headers}
-    if _wants_websocket(asked):
-        headers = handshake.forwarded(headers)
-    elif b"upgrade" in names:
-        dropped |= {b"upgrade", b"connection"}
-    mints = minting_at(link.policy, link.target, *paths_of(asked.path, asked.headers)) is not None
-    if link.broker.binds(link.target) or mints:
-        dropped |= _PARTS
-    if link.broker.holds_any or mints:
-        dropped |= OFFERS_OF_MESSAGES
-    searched = link.broker.holds_any or mints or _takes_events(asked.headers)
-    packed_as = _Packed.NOT if b"range" in names - dropped else _Packed.UNDONE if searched else _Packed.ANY
-    return tuple(
-        (name, _value(name.lower(), value, link, packed_as))
-        for name, value in headers
-        if name.lower() not in dropped
-    )
-
-
-def _takes_events(headers: Headers) -> bool:
-    """Tell whether the answer may be events, in which the results of tool calls are looked for."""
-    return any(name.lower() == b"accept" and b"text/event-stream" in value.lower() for name, value in headers)
-
-
-def _value(name: bytes, value: bytes, link: Link, packed_as: _Packed) -> bytes:
-    """Return a value to send on. Where answers are searched, they may come packed only as we can undo."""
-    if name == b"host":
-        return _host(value, link)
-    if name == b"accept-encoding" and packed_as is not _Packed.ANY:
-        return b"identity" if packed_as is _Packed.NOT else accepted(value)
-    if name == b"te" and link.broker.holds_any:
-        return b"trailers"
-    return value
-
-
-def _host(value: bytes, link: Link) -> bytes:
-    """Return an allowed Host header in canonical form; the port stays explicit where it was."""
-    if value == as_dialled(link.target):
-        return value
-    text = value.decode("ascii")
-    _, port = split_authority(text, 0)
-    bare = f"[{link.target.host}]" if ":" in link.target.host else link.target.host
-    return (f"{bare}:{port}" if port else bare).encode()

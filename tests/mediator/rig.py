@@ -12,18 +12,24 @@ from dnslib import QTYPE, DNSRecord
 
 from hark.policy.model import DEFAULT_SURFACES, HostRule, Policy, Rule, Secret, Surface
 from launcher.plan import Sockets
+from mediator.authority import Destination
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
+from mediator.credentials import Broker
+from mediator.ledger import Ledger
+from mediator.link import Link
 from mediator.mcp.program import Program
 from mediator.origin import Accepted
 from mediator.proxy import Proxies
 from mediator.publish import Opened
 from mediator.serve import Mediator
+from mediator.standing import Standing
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import Upstream, serving
 
 API = "api.example.test"
 OTHER = "other.example.test"
+API_TARGET = Destination(API, 443)
 VALUE = "sk-real-5e884898da280471"
 PLACEHOLDER = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
 
@@ -243,6 +249,14 @@ def secret(
 ) -> Secret:
     """Return a secret bound to hosts."""
     return Secret(name, value, placeholder, tuple(HostRule.parse(host) for host in hosts), surfaces)
+
+
+def link_to(target: Destination = API_TARGET) -> Link:
+    """Return a connection to an allowed target, with a credential for it, that nothing is behind."""
+    policy = Policy(allow_hosts=(HostRule(target.host, target.port),))
+    book = Ledger(ListRecorder(), lambda _: None, lambda: 0.0)
+    broker = Broker([secret(VALUE, str(target))])
+    return Link(target, True, None, Standing(policy), broker, book, lambda: 0)
 
 
 def names(record: DNSRecord) -> list[str]:

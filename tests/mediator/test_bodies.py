@@ -13,8 +13,7 @@ from mediator.bodies import Chain, RequestBody, StoppedError
 from mediator.link import Link
 from mediator.transcript import Headers
 from tests.fakes.upstream import Call
-from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, plain, raw
-from tests.mediator.test_judgement import link
+from tests.mediator.rig import API, PLACEHOLDER, VALUE, link_to, pair, plain, raw
 
 
 class Swap:
@@ -55,7 +54,7 @@ def test_an_empty_way_changes_nothing() -> None:
 
 
 def test_a_request_stops_at_a_placeholder_and_an_answer_at_the_value() -> None:
-    here = link()
+    here = link_to()
     sent = bodies.of_request(here, ()).sent
     assert sent.feed(b"a." + PLACEHOLDER[:9].encode()) == b"a."
     with pytest.raises(StoppedError, match=r"the placeholder of secrets\.API_KEY") as stopped:
@@ -73,7 +72,7 @@ def test_a_request_stops_at_a_placeholder_and_an_answer_at_the_value() -> None:
 
 
 def test_what_no_secret_is_in_passes() -> None:
-    here = link()
+    here = link_to()
     headers, way = bodies.of_answer(here, ((b"content-encoding", b"identity"),), body=True)
     assert headers == ((b"content-encoding", b"identity"),)
     assert way.feed(b"abc.") == b"abc."
@@ -81,7 +80,7 @@ def test_what_no_secret_is_in_passes() -> None:
 
 
 def test_a_value_reaches_the_agent_as_its_placeholder() -> None:
-    here = link()
+    here = link_to()
     headers, way = bodies.of_answer(here, ((b"x", VALUE.encode()),), body=True)
     assert headers == ((b"x", PLACEHOLDER.encode()),)
     assert way.feed(b"a" + VALUE[:5].encode()) + way.feed(VALUE[5:].encode()) + way.finish() == (

@@ -23,6 +23,7 @@ def changed(name: bytes, *values: bytes) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def test_a_proper_request_is_forwarded_without_extensions() -> None:
+    assert handshake.wanted(ASKED)
     assert handshake.asked_wrong(b"GET", ASKED) == ""
     sent = handshake.forwarded(ASKED)
     assert dict(sent)[b"Connection"] == b"Upgrade"

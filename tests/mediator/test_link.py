@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from tests.mediator.test_judgement import link
+from tests.mediator.rig import link_to
 
 
 def test_the_record_gets_words_for_what_is_fixed() -> None:
-    secure = replace(link(), sni=b"api.example.test\xff")
+    secure = replace(link_to(), sni=b"api.example.test\xff")
     assert (secure.protocol, secure.sni_text) == ("https", "api.example.test\\xff")
-    plain = link(tls=False)
+    plain = replace(link_to(), tls=False)
     assert (plain.protocol, plain.sni_text) == ("http", "")

@@ -6,7 +6,7 @@ from mitmproxy import http
 from mediator import outgoing
 from mediator.judgement import Forward, Refusal
 from mediator.outgoing import Framing
-from tests.mediator.test_judgement import link
+from tests.mediator.rig import link_to
 
 
 def request(version: bytes = b"HTTP/2.0", *more: tuple[bytes, bytes]) -> http.Request:
@@ -16,7 +16,7 @@ def request(version: bytes = b"HTTP/2.0", *more: tuple[bytes, bytes]) -> http.Re
 
 
 def test_a_request_is_judged_and_its_head_built_anew() -> None:
-    here = link()
+    here = link_to()
     judged = outgoing.judged(request(), here)
     assert isinstance(judged, Forward)
     head = outgoing.head(request(), judged, here, Framing(size=None, resized=False, h2=False))
@@ -50,13 +50,15 @@ def test_a_body_is_framed_as_it_is_sent(
     sent: tuple[bytes, bytes] | tuple[()], framing: Framing, expected: dict[bytes, bytes] | None
 ) -> None:
     headers = (sent,) if sent else ()
-    made = outgoing.head(request(b"HTTP/2.0", *headers), Forward(b"/", headers, (), False), link(), framing)
+    made = outgoing.head(
+        request(b"HTTP/2.0", *headers), Forward(b"/", headers, (), False), link_to(), framing
+    )
     assert tuple(made.headers.fields) == (headers if expected is None else tuple(expected.items()))
 
 
 def test_headers_that_can_be_read_in_two_ways_are_refused() -> None:
     judged = outgoing.judged(
-        request(b"HTTP/1.1", (b"Content-Length", b"1"), (b"Content-Length", b"2")), link()
+        request(b"HTTP/1.1", (b"Content-Length", b"1"), (b"Content-Length", b"2")), link_to()
     )
     assert isinstance(judged, Refusal)
     assert judged.status == 400

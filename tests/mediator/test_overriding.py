@@ -4,7 +4,8 @@ import pytest
 
 from mediator.judgement import Forward, Refusal, judge
 from mediator.overriding import MAX_HEADERS, Meant, meanings, paths_of
-from tests.mediator.test_judgement import HOST, asked, link, narrowed
+from tests.mediator.rig import link_to
+from tests.mediator.test_judgement import HOST, asked, narrowed
 
 AS_ASKED = Meant("GET", "/a")
 
@@ -26,10 +27,10 @@ def test_every_pair_of_a_method_and_a_path_is_a_meaning():
 def test_more_such_headers_than_anybody_sends_are_refused():
     many = tuple((b"x-original-url", b"/%d" % number) for number in range(MAX_HEADERS + 1))
     assert meanings(b"GET", b"/a", many) == ()
-    judged = judge(asked(HOST, *many), link())
+    judged = judge(asked(HOST, *many), link_to())
     assert isinstance(judged, Refusal)
     assert "too many" in judged.denied.reason
-    assert isinstance(judge(asked(HOST, *many[1:]), link()), Forward)
+    assert isinstance(judge(asked(HOST, *many[1:]), link_to()), Forward)
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,7 @@ from mediator.packers import packer, unpackers
 from mediator.placeholders import placeholder_for
 from mediator.spelling import Place, begun, normal, placed
 from tests.fakes.upstream import Call, serving
-from tests.mediator.rig import API, OTHER, running
-from tests.mediator.test_judgement import link
+from tests.mediator.rig import API, OTHER, link_to, running
 
 PLACEMENTS, ROUNDS, REAL = 10_000, 20, 300
 HOSTS = {"bound": (API, 443), "port": (API, 8443), "other": (OTHER, 443)}
@@ -146,7 +145,7 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 def here(one: Placement) -> Link:
     policy = Policy(allow_hosts=tuple(HostRule(*place) for place in HOSTS.values()))
-    base = link(one.target)
+    base = link_to(one.target)
     return replace(base, broker=Broker([one.secret]), standing=type(base.standing)(policy))
 
 

@@ -6,13 +6,13 @@ from mitmproxy.proxy.context import Context
 from hark.bundle.events import LlmRequest, LlmResponseEnd
 from mediator.exchange import Exchange
 from tests.fakes.recorder import ListRecorder
-from tests.mediator.test_judgement import link
+from tests.mediator.rig import link_to
 from tests.mediator.test_outgoing import request
 
 
 def stream() -> Exchange:
     client = Client(peername=("10.0.0.1", 1), sockname=("10.0.0.2", 443), timestamp_start=0.0)
-    return Exchange(Context(client, None), 1, link())  # type: ignore[arg-type]
+    return Exchange(Context(client, None), 1, link_to())  # type: ignore[arg-type]
 
 
 def recorder(of: Exchange) -> ListRecorder:
