@@ -1,13 +1,17 @@
 """What the mediator is told about one run, as values, and the one thing it must be able to do: record."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hark.bundle.events import Event
 from hark.policy.model import Policy, Secret
-from mediator.mcp.program import Program
-from mediator.proxy import Proxies
+
+if TYPE_CHECKING:
+    from mediator.mcp.program import Program
+    from mediator.proxy import Proxies
 
 
 class Recorder(Protocol):

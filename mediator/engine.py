@@ -25,13 +25,13 @@ from mediator.mcp.sessions import Sessions
 from mediator.sniff import Http, Tls
 from mediator.standing import Grounds, Standing
 from mediator.transport import Streams, reset
-from mediator.tunnel import Caller, Dial, Tunnel
 from mediator.wall import local_now
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler
     from mediator.handler import AgentConnection
     from mediator.tls import AgentContexts
+    from mediator.tunnel import Caller, Dial, Tunnel
 
 ENDED: Final = "the run ended"
 GOES_ON_S: Final = 0.05  # docs/format.md, kind 45: what is over by then has its head in its end alone
@@ -97,6 +97,7 @@ class Engine:
 
     async def carry_raw(self, target: Destination, first: bytes, streams: Streams) -> None:
         """Carry one connection for which raw TCP is allowed, until it ends."""
+        from mediator.tunnel import Tunnel
 
         async def dial() -> Streams:
             return await self.dialler().dial(target, tls=False, h2=False, raw=True)
@@ -107,6 +108,7 @@ class Engine:
 
     async def carry_between(self, caller: Caller, inside: Streams, outside: Streams) -> None:
         """Carry one connection that the operator's side made to a published port, until it ends."""
+        from mediator.tunnel import Tunnel
 
         async def ready() -> Streams:
             return outside

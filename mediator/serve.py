@@ -5,6 +5,8 @@ before `stop` is still read and recorded; an exception that reaches the loop mar
 below writes to the terminal.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import logging
@@ -14,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hark.bundle.events import PolicyLoaded
 from hark.errors import HarkError, RecordError
@@ -31,11 +33,13 @@ from mediator.gate import Gate
 from mediator.ledger import Ledger, Summary
 from mediator.mcp.doors import Doors
 from mediator.origin import Origin, original_destination
-from mediator.publish import Opened, Ports
 from mediator.resolver import Resolver
 from mediator.standing import Standing
 from mediator.upstream import read_redirects
 from mediator.watcher import Watcher
+
+if TYPE_CHECKING:
+    from mediator.publish import Opened, Ports
 
 READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
 BACKLOG: Final = 4096  # the kernel's own ceiling; a connection beyond it waits a second for its next try
@@ -78,7 +82,7 @@ class Mediator:
             check=Borders(self.broker).check,
         )
         self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
-        self._ports = None if published is None else Ports(published, self._engine, self._ledger)
+        self._ports = None if published is None else self._published(published)
         self._doors = Doors(config.mcp, self._ledger, self.broker)
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
         self._lock = threading.Lock()
@@ -87,6 +91,11 @@ class Mediator:
         self._asked_to_stop = False
         self._asked_to_prefetch = False
         self._changes: list[tuple[Policy, PolicyLoaded]] = []
+
+    def _published(self, opened: Opened) -> Ports:
+        from mediator.publish import Ports
+
+        return Ports(opened, self._engine, self._ledger)
 
     def start(self) -> None:
         """Begin to serve; returns at once."""

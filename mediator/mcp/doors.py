@@ -5,19 +5,23 @@ goes through a door is judged message by message (`mediator.mcp.connection`). Ho
 once, and how many are made, is bounded: each may start a process outside the boundary.
 """
 
+from __future__ import annotations
+
 import asyncio
 import time
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hark.policy.decide import Allow, Deny
 from launcher.plan import GATEWAY_V4
 from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
-from mediator.mcp.connection import Connection
-from mediator.mcp.program import Program
 from mediator.transport import Streams, reset
+
+if TYPE_CHECKING:
+    from mediator.mcp.connection import Connection
+    from mediator.mcp.program import Program
 
 MAX_OPEN: Final = 16  # of all servers together; a client holds one to each
 MAX_MADE: Final = 2000  # in a run; some clients connect for each call
@@ -44,6 +48,8 @@ class Doors:
 
     async def serve(self, program: Program, target: Destination, streams: Streams) -> None:
         """Carry a connection to its end. Raises RecordError."""
+        from mediator.mcp.connection import Connection
+
         self._made += 1
         if len(self._open) >= MAX_OPEN or self._made > MAX_MADE:
             many = f"{MAX_OPEN} are open" if self._made <= MAX_MADE else f"{MAX_MADE} were made"

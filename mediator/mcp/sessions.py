@@ -7,11 +7,15 @@ which its result may come; once it has come it waits under none.
 Always: bounded. Of too many calls the oldest are forgotten: their results are in the record as bytes alone.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mediator.held import Room
-from mediator.mcp.jsonrpc import Id
+
+if TYPE_CHECKING:
+    from mediator.mcp.jsonrpc import Id
 
 MAX_WAITING: Final = 4096  # calls whose result has not come; agents have some dozen
 MAX_LOOKED_AT: Final = 64 << 20  # bytes of answers that are held to be read, over all exchanges
