@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import serving
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.e2e]
 
@@ -91,22 +91,15 @@ def test_time_is_up_inside_when_the_recorder_itself_is_stopped(rootless: Desk) -
     work = "while :; do date +%s >> here; sleep 0.2; done"
     with rootless.start("run", *words, "--", "sh", "-c", work) as process:
         here = rootless.project / "here"
-        wait_until(here.exists)
+        until(here.exists)
         os.kill(process.pid, signal.SIGSTOP)
         try:
-            wait_until(lambda: time.time() - here.stat().st_mtime > 2, given=40)
+            until(lambda: time.time() - here.stat().st_mtime > 2, patience=40)
         finally:
             os.kill(process.pid, signal.SIGCONT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 124, said
     assert b"limits.time was reached" in said
-
-
-def wait_until(ready: Callable[[], bool], given: float = 20) -> None:
-    deadline = time.monotonic() + given
-    while not ready():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 SLASHES = """

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from tests.e2e.rig import Desk, ok
 from tests.support.user import ROOT
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -190,25 +190,18 @@ def test_nothing_of_a_server_is_left_when_hark_is_killed(at: Desk):
         "run", "-policy=policy.toml", "--", "sh", "-c", f"({PING}; sleep 1000) | notes",
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    wait_for(lambda: pid.exists() and pid.read_text().strip())
+    until(lambda: pid.exists() and pid.read_text().strip())
     number = int(pid.read_text())
     process.kill()
     process.wait()
-    wait_for(lambda: not Path(f"/proc/{number}").exists())
-    wait_for(lambda: not sleepers())
+    until(lambda: not Path(f"/proc/{number}").exists())
+    until(lambda: not sleepers())
 
 
 def sleepers() -> list[str]:
     """Return what still runs of that server."""
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if line.strip().endswith("sleep 98765")]
-
-
-def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +233,7 @@ def over_http(at: Desk) -> Iterator[int]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(argv, env=dict(os.environ) | {"NOTES_TOKEN": VALUE}, **quiet) as process:
         try:
-            wait_for(lambda: _answers(port))
+            until(lambda: _answers(port))
             yield port
         finally:
             process.kill()

@@ -6,8 +6,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,18 +14,12 @@ from blake3 import blake3
 from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import serving
 from tests.support.programs import without_its_loader
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.e2e
 
 MAX_FILE = 1 << 20  # above what the agent is shown of certificates
 SECRET = "sk-live-0123456789abcdefghijklmnop"
-
-
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("code", [0, 1, 7, 123, 125, 255])
@@ -283,7 +275,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(rootless: Desk):
     assert processes_of(marker)
     process.kill()
     process.communicate(timeout=30)
-    wait_for(lambda: not processes_of(marker), "the agent's processes to end")
+    until(lambda: not processes_of(marker), "the agent's processes to end")
     (left,) = Path(rootless.env["XDG_STATE_HOME"], "hark", "runs").glob("*.hark")
     verified = rootless.hark("verify", left)
     assert verified.returncode == 3, verified.stdout

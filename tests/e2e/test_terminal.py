@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.rig import Desk
 from tests.support.seat import Seat
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -62,14 +63,14 @@ def test_ctrl_z_gives_the_prompt_back_and_fg_goes_on(at: Desk):
     with shell(at) as seat:
         seat.type("hark run -- sh -c 'echo ready; read line; echo got-$line; exit 3'\n")
         seat.until("ready")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         seat.type("\x1a")
         seat.until("Stopped")
         seat.until("% ")
         assert "Stopped" in say(seat, "jobs")
         seat.type("fg\n")
         seat.until("hark run")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         seat.type("it\r")
         seat.until("got-it")
         seat.until("% ")
@@ -84,7 +85,7 @@ def test_an_agent_that_stops_itself_is_a_stopped_job_and_bg_and_fg_continue_it(r
         say(seat, "bg")
         seat.until("on")
         seat.type("fg\n")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         seat.type("\r")
         seat.until("end")
         seat.until("% ")
@@ -103,7 +104,7 @@ def test_ctrl_c_and_ctrl_backslash_end_the_agent_and_the_shell_sees_it(rootless:
         before = seat.modes()
         seat.type("hark run -- python3 wait.py\n")
         seat.until("ready")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         seat.type(key)
         seat.until("% ")
         assert f"code-{code}" in say(seat, "echo code-$?")
@@ -115,11 +116,11 @@ def test_a_supervisor_that_is_killed_leaves_the_terminal_as_it_was(rootless: Des
         before = seat.modes()
         seat.type("hark run -- sh -c 'echo ready; sleep 60'\n")
         seat.until("ready")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         group = os.tcgetpgrp(seat.master)
         os.kill(group, signal.SIGKILL)
         seat.until("Killed")
-        seat.wait_for(lambda: seat.modes() == before)
+        until(lambda: seat.modes() == before)
 
 
 def test_an_interactive_shell_inside_has_job_control(at: Desk):
@@ -148,7 +149,7 @@ def test_a_full_screen_editor_draws_edits_and_gives_the_screen_back(at: Desk):
         before = seat.modes()
         seat.type("hark run -- vim -u NONE -n note\n")
         seat.until("old")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         seat.type("cwnew\x1b:wq\r")
         seat.until("recorded")
         seat.until("% ")
@@ -161,7 +162,7 @@ def test_a_pager_knows_the_size_of_the_screen_and_follows_it(rootless: Desk):
     with shell(rootless) as seat:
         seat.type("hark run -- less -d long\n")
         seat.until("line-22")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         fcntl.ioctl(seat.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
         seat.until("line-38")
         seat.type("q")
@@ -205,7 +206,7 @@ def test_what_is_typed_at_the_shell_is_not_read_by_a_run_in_the_background(rootl
     rootless.write("spy.py", spy)
     with shell(rootless) as seat:
         say(seat, f"hark run -- python3 spy.py {redirection} &")
-        seat.wait_for((rootless.project / "ready").exists)
+        until((rootless.project / "ready").exists)
         assert "typed-2" in say(seat, "echo typed-$((1+1))")
         assert "typed-3" in say(seat, "echo typed-$((1+2))")
         say(seat, "kill -9 %1; wait")
@@ -215,10 +216,10 @@ def test_what_is_typed_at_the_shell_is_not_read_by_a_run_in_the_background(rootl
 def test_a_run_that_began_in_the_background_is_typed_to_once_it_is_in_the_foreground(rootless: Desk):
     with shell(rootless) as seat:
         say(seat, "hark run -- sh -c 'touch ready; read line; echo got-$line' &")
-        seat.wait_for((rootless.project / "ready").exists)
+        until((rootless.project / "ready").exists)
         assert "typed-2" in say(seat, "echo typed-$((1+1))")
         seat.type("fg\n")
-        seat.wait_for(seat.raw)
+        until(seat.raw)
         seat.type("it\r")
         seat.until("got-it")
         seat.until("% ")

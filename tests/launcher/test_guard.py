@@ -14,6 +14,7 @@ from launcher import guard
 from launcher.supervise import launch
 from tests.launcher.rig import become_ordinary, plan, project
 from tests.support.seat import Seat
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.attack
 
@@ -46,7 +47,7 @@ def killed(*, guarded: bool) -> Iterator[tuple[Seat, list[object]]]:
         try:
             number = int(seat.until(".").strip(".").split()[-1])
             seat.until("ready")
-            seat.wait_for(seat.raw)
+            until(seat.raw)
             os.kill(number, signal.SIGKILL)
             seat.until("over")
             yield seat, before
@@ -58,7 +59,7 @@ def killed(*, guarded: bool) -> Iterator[tuple[Seat, list[object]]]:
 
 def test_a_killed_supervisors_terminal_is_given_back() -> None:
     with killed(guarded=True) as (seat, before):
-        seat.wait_for(lambda: seat.modes() == before)
+        until(lambda: seat.modes() == before)
 
 
 def test_without_the_guard_it_stays_raw() -> None:

@@ -40,9 +40,12 @@ class Origins:
     def __init__(self) -> None:
         self.by_port: dict[int, tuple[str, int]] = {}
         self.default: tuple[str, int] | None = None
+        self.asked = 0
+        """How many connections were accepted."""
 
     def __call__(self, accepted: Accepted) -> tuple[str, int]:
         """Return what was dialled."""
+        self.asked += 1
         port = accepted.getpeername()[1]  # type: ignore[attr-defined]
         found = self.by_port.get(port, self.default)
         if found is None:

@@ -22,6 +22,7 @@ from tests.fakes.connect import ConnectProxy, connect_proxy
 from tests.fakes.raw import echo, raw_server
 from tests.fakes.upstream import serving
 from tests.mediator.rig import API, running
+from tests.support.waiting import until
 
 TARGET = Destination(API, 443)
 PASSWORD = "pr0xy-pass/word"
@@ -217,7 +218,7 @@ def test_mitmdump_as_a_companys_tls_proxy(tmp_path: Path) -> None:
         ]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as mitmdump:
             try:
-                _wait_for(port)
+                until(lambda: _listens(port), "the proxy to start", patience=60)
                 roots = (tmp_path / "mitmproxy-ca-cert.pem").read_bytes()
                 good = read_proxies({"HTTPS_PROXY": f"http://me:pr0xy-pass@127.0.0.1:{port}"})
                 assert asked(Dialler({}, UpstreamTrust(roots), proxies=good)).endswith(b"GET / 0")
@@ -228,17 +229,12 @@ def test_mitmdump_as_a_companys_tls_proxy(tmp_path: Path) -> None:
                 mitmdump.terminate()
 
 
-def _wait_for(port: int) -> None:
-    for _ in range(600):
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            import time
-
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError("the proxy did not start")
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_the_contexts_of_proxy_and_target_are_both_verifying() -> None:

@@ -14,6 +14,7 @@ from mediator import descriptors, gate
 from mediator.authority import Destination
 from tests.fakes.upstream import serving
 from tests.mediator.rig import API, OTHER, Rig, running
+from tests.support.waiting import until
 
 LITERAL = "198.51.100.7"
 
@@ -229,7 +230,7 @@ def test_more_connections_than_descriptors_allow_are_refused_in_words(
     with running(f"{API}:80") as rig:
         address = rig.address(API)
         first, second = rig.dial(address, 80), rig.dial(address, 80)
-        time.sleep(0.1)
+        until(lambda: rig.origins.asked == 2)
         with rig.dial(address, 80) as third:
             third.sendall(b"GET / HTTP/1.1\r\n\r\n")
             assert b"2 connections are open already, all that the limit of open files" in read_all(third)

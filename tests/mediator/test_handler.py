@@ -15,6 +15,7 @@ from mediator.handler import AgentConnection
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import Call, Upstream, serving
 from tests.mediator.rig import API, Rig, running, secret
+from tests.support.waiting import until
 
 VALUE = "sk-real-5e884898da280471"
 PLACEHOLDER = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
@@ -175,9 +176,7 @@ def test_two_readings_of_the_server_name_end_the_connection(monkeypatch: pytest.
         with contextlib.suppress(OSError), context.wrap_socket(sock, server_hostname="evil.test") as wrapped:
             assert wrapped.recv(1) == b""
         sock.close()
-        deadline = time.monotonic() + 5
-        while not rig.fatal and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: rig.fatal)
     assert "two readings of its server name" in rig.fatal[0]
 
 

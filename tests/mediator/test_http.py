@@ -1,8 +1,8 @@
 """HTTP/2 with the same checks and the same record as HTTP/1.1; and what one agent connection keeps."""
 
 import socket
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,8 +15,9 @@ from hark.bundle.events import EgressDecision, Interim, LlmRequest, LlmResponseE
 from mediator import engine
 from mediator.held import Room
 from mediator.http import AgentHttp
-from tests.fakes.upstream import Call, serving
+from tests.fakes.upstream import Call, Upstream, serving
 from tests.mediator.rig import API, OTHER, Rig, running
+from tests.support.waiting import until
 
 
 @dataclass
@@ -103,7 +104,7 @@ class Client:
 
 
 @contextmanager
-def pair(*allow: str) -> Iterator[tuple[Rig, Client, object]]:
+def pair(*allow: str) -> Iterator[tuple[Rig, Client, Upstream]]:
     with (
         serving(API) as upstream,
         running(API, *allow, upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
@@ -111,14 +112,6 @@ def pair(*allow: str) -> Iterator[tuple[Rig, Client, object]]:
     ):
         assert sock.selected_alpn_protocol() == "h2"
         yield rig, Client(sock), upstream
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for something that happens in the mediator's thread."""
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_http2_passes_to_a_server_that_speaks_http1_and_is_recorded() -> None:
@@ -129,23 +122,25 @@ def test_http2_passes_to_a_server_that_speaks_http1_and_is_recorded() -> None:
     (request,) = rig.recorder.of(LlmRequest)
     assert (request.host, request.method, request.path) == (API, "POST", "/a?b=1")
     assert (b"x-mine", b"1") in request.raw_headers
-    assert upstream.seen[0].header("host") == API  # type: ignore[attr-defined]
+    assert upstream.seen[0].header("host") == API
     sent = request.body + b"".join(chunk.data for chunk in rig.recorder.of(RequestChunk))
     assert sent == b"hello"
 
 
 def test_streams_interleave_and_are_exchanges_of_their_own() -> None:
+    release = threading.Event()
     with pair() as (rig, client, upstream):
 
-        @upstream.on("/slow")  # type: ignore[attr-defined]
+        @upstream.on("/slow")
         def slow(call: Call) -> None:
-            time.sleep(0.3)
+            assert release.wait(20)
             call.reply(200, b"slow")
 
         first, second = client.ask("/slow"), client.ask("/fast")
         (fast,) = client.wait(second)
         assert not client.answers[first].done
         assert fast.body == b"GET /fast 0"
+        release.set()
         assert client.wait(first)[0].body == b"slow"
         ends = rig.recorder.wait_for(LlmResponseEnd, 2)
     assert [end.exchange for end in ends] == [2, 1]
@@ -157,7 +152,7 @@ def test_another_authority_on_the_same_connection_is_refused_and_the_others_go_o
         (fine,) = client.wait(client.ask("/y"))
         assert (refused.status, fine.status) == (403, 200)
         assert b"the request's host is other.example.test:443" in refused.body
-        assert [seen.path for seen in upstream.seen] == ["/y"]  # type: ignore[attr-defined]
+        assert [seen.path for seen in upstream.seen] == ["/y"]
         assert not rig.recorder.of(EgressDecision)[-1].allowed
 
 
@@ -166,7 +161,7 @@ def test_a_host_header_that_disagrees_with_the_authority_is_refused() -> None:
     with pair(OTHER) as (rig, client, upstream):
         (refused,) = client.wait(client.ask("/x", API, host=OTHER))
         assert refused.status == 0
-        assert upstream.seen == []  # type: ignore[attr-defined]
+        assert upstream.seen == []
         decision = rig.recorder.wait_for(EgressDecision, 2)[-1]
         assert not decision.allowed
         assert decision.reason == "the request cannot be read: http/2 protocol error"
@@ -177,7 +172,7 @@ def test_a_path_that_would_end_its_line_in_http1_does_not_leave(path: str) -> No
     with pair() as (rig, client, upstream):
         (refused,) = client.wait(client.ask(path))
         assert refused.status in (0, 400)
-        assert upstream.seen == []  # type: ignore[attr-defined]
+        assert upstream.seen == []
         assert not rig.recorder.wait_for(EgressDecision, 2)[-1].allowed
 
 
@@ -188,13 +183,13 @@ def test_a_body_without_a_length_is_framed_for_a_server_that_speaks_http1() -> N
         (answer,) = client.wait(client.ask("/a", body=smuggled))
         assert answer.body == b"POST /a %d" % len(smuggled)
         client.wait(client.ask("/b"))
-        assert [seen.path for seen in upstream.seen] == ["/a", "/b"]  # type: ignore[attr-defined]
+        assert [seen.path for seen in upstream.seen] == ["/a", "/b"]
 
 
 def test_a_cut_answer_resets_its_stream_and_no_other() -> None:
     with pair() as (rig, client, upstream):
 
-        @upstream.on("/cut")  # type: ignore[attr-defined]
+        @upstream.on("/cut")
         def cut(call: Call) -> None:
             call.begin_chunked("text/plain")
             call.chunk(b"half")
@@ -231,7 +226,7 @@ def test_a_path_without_a_slash_does_not_leave(path: str) -> None:
     with pair() as (rig, client, upstream):
         (refused,) = client.wait(client.ask(path))
         assert refused.status in (0, 400)
-        assert upstream.seen == []  # type: ignore[attr-defined]
+        assert upstream.seen == []
         assert not rig.recorder.wait_for(EgressDecision, 2)[-1].allowed
 
 
@@ -253,7 +248,7 @@ def test_bodies_beyond_the_room_for_all_of_them_are_streamed_and_whole(
     for request in requests:
         chunks = [chunk for chunk in rig.recorder.of(RequestChunk) if chunk.exchange == request.exchange]
         assert request.body + b"".join(chunk.data for chunk in chunks) == b"a" * 2000 + b"b" * 2000
-    assert {seen.body for seen in upstream.seen} == {b"a" * 2000 + b"b" * 2000}  # type: ignore[attr-defined]
+    assert {seen.body for seen in upstream.seen} == {b"a" * 2000 + b"b" * 2000}
 
 
 @pytest.mark.parametrize("leave", ["reset", "close"])
@@ -279,7 +274,7 @@ def test_an_interim_answer_passes_to_an_agent_that_speaks_http2() -> None:
     hints: list[tuple[bytes, bytes]] = []
     with pair() as (rig, client, upstream):
 
-        @upstream.on("/hints")  # type: ignore[attr-defined]
+        @upstream.on("/hints")
         def early(call: Call) -> None:
             call.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
             call.reply(200, b"real")
@@ -303,7 +298,7 @@ def test_trailers_of_http1_reach_http2_in_small_letters() -> None:
     trailers: list[tuple[bytes, bytes]] = []
     with pair() as (rig, client, upstream):
 
-        @upstream.on("/t")  # type: ignore[attr-defined]
+        @upstream.on("/t")
         def trailing(call: Call) -> None:
             call.begin_chunked("text/plain")
             call.chunk(b"body")

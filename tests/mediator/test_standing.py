@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +17,7 @@ from tests.fakes.raw import echo, raw_server
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import Call, serving
 from tests.mediator.rig import API, OTHER, Rig, names, running
+from tests.support.waiting import until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DB = Rule(OTHER, (5432,), "allow 1", Speaks.TCP)
@@ -141,7 +141,7 @@ def test_names_and_new_connections_go_by_the_changed_policy() -> None:
 
 def test_a_connection_that_said_nothing_yet_goes_by_the_changed_policy() -> None:
     with running(f"{API}:80") as rig, rig.dial(rig.address(API), 80) as sock:
-        time.sleep(0.1)
+        until(lambda: rig.origins.asked)
         change(rig, Policy())
         rig.recorder.wait_for(PolicyLoaded)
         sock.sendall(f"GET / HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
@@ -156,10 +156,7 @@ def test_a_change_that_cannot_be_recorded_is_not_put_into_force_and_fails_the_ru
         rig.ask(API)
         recorder.fail_at = recorder.appends + 1
         change(rig, Policy(allow_hosts=(HostRule(OTHER),)))
-        for _ in range(100):
-            if rig.fatal:
-                break
-            time.sleep(0.05)
+        until(lambda: rig.fatal)
         assert rig.fatal == ["PolicyLoaded could not be recorded: no space left on device"]
 
 
@@ -173,12 +170,12 @@ def test_a_change_before_the_loop_runs_is_not_lost() -> None:
 def test_a_rule_that_ends_ends_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "CHECK_S", 0.05)
     with raw_server(echo) as server:
-        until = datetime.now(UTC) + timedelta(seconds=2)
-        rule = replace(DB, upstream=Address("127.0.0.1", server.port), until=until)
+        end_of_rule = datetime.now(UTC) + timedelta(seconds=2)
+        rule = replace(DB, upstream=Address("127.0.0.1", server.port), until=end_of_rule)
         with running(rules=(rule,)) as rig, dialled(rig, server) as sock:
             with pytest.raises(ConnectionResetError):
                 sock.recv(10)
-            assert datetime.now(UTC) >= until
+            assert datetime.now(UTC) >= end_of_rule
             end = next(event for event in rig.recorder.of(TunnelData) if event.end)
             assert end.error.startswith("allow 1 ended at ")
             with pytest.raises(ConnectionResetError), rig.dial("198.18.0.1", 5432) as again:

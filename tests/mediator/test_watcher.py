@@ -3,7 +3,6 @@
 import os
 import socket
 import struct
-import time
 from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
@@ -129,7 +128,7 @@ def test_packets_that_arrive_while_a_run_goes_on_are_recorded() -> None:
 
 def test_packets_that_were_sent_just_before_the_end_are_recorded() -> None:
     with running(API) as rig, socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sender:
-        time.sleep(0.2)
+        rig.ask(API)
         for last in range(50):
             sender.sendto(udp(last), rig.packets[:2])
         rig.mediator.stop()

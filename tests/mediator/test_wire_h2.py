@@ -23,8 +23,9 @@ from mediator.wire_h2 import MAX_RESETS, AgentHttp2, UpstreamHttp2
 from tests.fakes.upstream import Call
 from tests.fakes.upstream_h2 import H2Upstream, Peer, React, echo, serving_h2
 from tests.mediator.rig import API, Rig, running
-from tests.mediator.test_http import Client, until
+from tests.mediator.test_http import Client
 from tests.mediator.test_http import pair as to_http1
+from tests.support.waiting import until
 
 
 @contextmanager
@@ -127,7 +128,7 @@ def test_a_server_of_http1_is_not_read_for_an_agent_that_takes_nothing() -> None
     sent = [0]
     with to_http1() as (rig, client, upstream):
 
-        @upstream.on("/slow")  # type: ignore[attr-defined]
+        @upstream.on("/slow")
         def slow(call: Call) -> None:
             call.begin_chunked("text/plain")
             call.connection.settimeout(2)
@@ -155,19 +156,19 @@ def test_a_slow_upload_of_many_holds_up_no_other() -> None:
     release = threading.Event()
     with to_http1() as (rig, client, upstream):
 
-        @upstream.on("/up")  # type: ignore[attr-defined]
+        @upstream.on("/up")
         def upload(call: Call) -> None:
             assert release.wait(20)
             call.reply(200, b"%d" % len(call.body))
 
-        upload.early = True  # type: ignore[attr-defined]
+        upload.early = True
 
         def reading(call: Call) -> None:
             assert release.wait(20)
             call.reply(200, b"%d" % sum(map(len, call.pieces())))
 
-        reading.early = True  # type: ignore[attr-defined]
-        upstream.routes["/up"] = reading  # type: ignore[attr-defined]
+        reading.early = True
+        upstream.routes["/up"] = reading
         stream = client.begin("/up", 32 << 20)
         left = 32 << 20
         client.sock.settimeout(0.5)
@@ -377,13 +378,13 @@ def test_an_agent_that_goes_away_politely_still_gets_what_it_asked_for() -> None
     release = threading.Event()
     with to_http1() as (_, client, upstream):
 
-        @upstream.on("/late")  # type: ignore[attr-defined]
+        @upstream.on("/late")
         def late(call: Call) -> None:
             assert release.wait(10)
             call.reply(200, b"late")
 
         stream = client.ask("/late")
-        until(lambda: bool(upstream.seen))  # type: ignore[attr-defined]
+        until(lambda: bool(upstream.seen))
         client.sock.sendall(b"\0\0\x08\x07\0\0\0\0\0" + b"\0" * 8)
         release.set()
         assert client.wait(stream)[0].body == b"late"

@@ -4,12 +4,10 @@ import os
 import select
 import termios
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-PATIENCE: Final = 20.0
+from tests.support.waiting import PATIENCE
 
 
 @dataclass
@@ -50,9 +48,3 @@ class Seat:
 
     def raw(self) -> bool:
         return not int(self.modes()[3]) & termios.ICANON  # type: ignore[call-overload]
-
-    def wait_for(self, what: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not what():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)

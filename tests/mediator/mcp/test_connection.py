@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -11,20 +10,20 @@ from hark.bundle.events import McpMessage, ToolCallRequest, ToolCallResult
 from mediator.mcp import connection, lines
 from tests.mediator.mcp.rig import Client, call, door, messages, program, text_of
 from tests.mediator.rig import secret
+from tests.support.waiting import until
 
 VALUE = "sk-real-5e884898da28047151d0"
 PLACEHOLDER = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
 
 
+def ends(rig) -> list[str]:  # type: ignore[no-untyped-def]
+    return [one.note for one in rig.recorder.of(McpMessage) if not one.data]
+
+
 def ended(rig) -> str:  # type: ignore[no-untyped-def]
     """Return how the connection ended, once it has."""
-    deadline = time.monotonic() + 20
-    while True:
-        notes = [one.note for one in rig.recorder.of(McpMessage) if not one.data]
-        if notes:
-            return notes[0]
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: ends(rig))
+    return ends(rig)[0]
 
 
 def test_messages_pass_both_ways_and_all_of_them_are_recorded():
@@ -193,19 +192,13 @@ def test_nothing_of_a_server_outlives_its_connection():
         assert not os.path.exists(f"/proc/{orphan}")
 
 
-def wait_for_text(path: Path) -> str:
-    deadline = time.monotonic() + 20
-    while not (path.exists() and path.read_text().strip()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return path.read_text().strip()
-
-
 def test_a_server_that_hangs_and_minds_no_signal_ends_with_the_run(tmp_path: Path):
     script = f"trap '' TERM; read x; echo $$ > {tmp_path}/pid; while :; do sleep 1000; done"
     with door(program(argv=("/bin/sh", "-c", script))) as (rig, client):
         client.send(call("echo"))
-        pid = wait_for_text(tmp_path / "pid")
+        written = tmp_path / "pid"
+        until(lambda: written.exists() and written.read_text().endswith("\n"))
+        pid = int(written.read_text())
         rig.mediator.stop()
         assert ended(rig) == "the run ended"
         assert not os.path.exists(f"/proc/{pid}")

@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from mediator.mcp import guard
+from tests.support.waiting import until
 
 ORPHAN = "setsid sh -c 'echo $$ > {0}/orphan; exec sleep 1000' & echo $$ > {0}/main; read line; exit 5"
 
@@ -24,18 +24,12 @@ def start(folder: Path, script: str) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def number_in(path: Path) -> int:
-    deadline = time.monotonic() + 20
-    while not (path.exists() and path.read_text().endswith("\n")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: path.exists() and path.read_text().endswith("\n"))
     return int(path.read_text())
 
 
 def wait_gone(*processes: int) -> None:
-    deadline = time.monotonic() + 20
-    while any(os.path.exists(f"/proc/{process}") for process in processes):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not any(os.path.exists(f"/proc/{process}") for process in processes))
 
 
 @pytest.mark.parametrize("how", ["the server ends", "its life ends", "the guard is killed"])
