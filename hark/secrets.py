@@ -50,8 +50,9 @@ def _value(spec: SecretSpec, caller: Caller) -> str:
     else:
         value = caller.environ.get(str(spec.env), "").strip()
         if not value:
+            state = "empty" if spec.env in caller.environ else "not set"
             raise PolicyError(
-                f"{spec}: the environment variable {spec.env} is not set; set it or remove the secret"
+                f"{spec}: the environment variable {spec.env} is {state}; set it or remove the secret"
             )
     if not value.isprintable() or not value.isascii():
         raise PolicyError(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from hark.bundle import outcome
+from hark.policy.host import format_authority
 from hark.visible import visible
 from launcher.report import Ended
 
@@ -57,9 +58,9 @@ def of_denials(summary: "Summary", *, has_policy: bool) -> Iterator[str]:
     """Yield the sentences for the end of a run: what was denied, and the policy line that would allow it."""
     for denied in summary.denied[:MAX_DENIALS_SHOWN]:
         times = "" if denied.count == 1 else f", {denied.count} times"
-        port = f":{denied.port}" if denied.port else ""
+        place = format_authority(denied.host, denied.port) if denied.port else denied.host
         why = "" if denied.rule else f": {denied.reason}"
-        yield f"denied {denied.host}{port} ({denied.protocol}{times}){why}"
+        yield f"denied {place} ({denied.protocol}{times}){why}"
     more = len(summary.denied) - MAX_DENIALS_SHOWN + summary.denied_uncounted
     if more > 0:
         yield f"denied {more} more; `hark inspect` lists them"

@@ -77,8 +77,9 @@ def _own_secrets(server: McpServer, environ: Mapping[str, str]) -> dict[str, str
     for name, variable in server.secrets.items():
         value = environ.get(variable, "").strip()
         if not value:
+            state = "empty" if variable in environ else "not set"
             raise PolicyError(
-                f"mcp.{server.name}.secrets: the environment variable {variable} is not set; "
+                f"mcp.{server.name}.secrets: the environment variable {variable} is {state}; "
                 f"set it or remove {name}"
             )
         found[name] = value

@@ -262,7 +262,7 @@ class Broker:
             return None
         return Refused(
             f"the placeholder of secrets.{name} stands in a trailer, where it is not replaced; "
-            "send it in a header"
+            f"send it before the body, where [secrets.{name}] lets it stand"
         )
 
     def outgoing(
@@ -404,9 +404,14 @@ def _pair(held: Held, target: Destination, surface: Surface) -> Pair:
         words = ", ".join(f'"{place.value}"' for place in wanted)
         reason = (
             f"the placeholder of secrets.{held.name} stands in {_WHERE[surface]}, where it is not replaced; "
-            f"send it in a header, or write `in = [{words}]` under [secrets.{held.name}]"
+            f"send it in {_anywhere(allowed)}, or write `in = [{words}]` under [secrets.{held.name}]"
         )
     return Pair(held.name, held.placeholder.encode(), held.value.encode(), reason)
+
+
+def _anywhere(places: Iterable[Surface]) -> str:
+    """Say in which places a placeholder may stand: at least one."""
+    return " or ".join(_WHERE[place] for place in Surface if place in tuple(places))
 
 
 def _from_base64(encoded: bytes) -> bytes:

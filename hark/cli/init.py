@@ -10,7 +10,9 @@ SPEC: Final = Spec(
     "init",
     "write a policy to start from",
     options=(
-        Option("agent", "whose policy: claude-code, codex, gemini, aider, python or node", "NAME"),
+        Option(
+            "agent", "whose policy: claude-code, codex, gemini, aider, python or node", "NAME", required=True
+        ),
         Option("o", "write it to FILE, which must not exist (default: policy.toml)", "FILE"),
     ),
     about="""\

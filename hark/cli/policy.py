@@ -73,8 +73,8 @@ def _explain(policy: "Policy", url: str, method: str) -> int:
     from hark.policy.explain import decide, explained, target
     from mediator.wall import local_now
 
-    asked = target(url, method)
-    verdict = decide(policy, asked, local_now())
-    for line in explained(policy, asked, verdict):
+    asked, now = target(url, method), local_now()
+    verdict = decide(policy, asked, now)
+    for line in explained(policy, asked, verdict, now):
         output.say(line)
     return EXIT_DENIED if isinstance(verdict, Deny) else 0

@@ -44,11 +44,11 @@ def run(args: Args) -> int:
     checking = ("root", "key", "payload")
     bundle, proof = args.optional("BUNDLE"), args.text("check")
     if proof is None:
-        _refuse(args, checking, "only with -check FILE")
+        _refuse(args, checking, "goes only with -check FILE")
         if bundle is None:
             raise UsageError("hark prove needs -seq N and a BUNDLE, or -check FILE")
         return _make(args, bundle)
-    _refuse(args, making, "not with -check")
+    _refuse(args, making, "does not go with -check")
     if bundle is not None:
         raise UsageError(f"-check needs the proof alone, and no use is made of {bundle}")
     return _check(args, proof)
@@ -57,7 +57,7 @@ def run(args: Args) -> int:
 def _refuse(args: Args, names: tuple[str, ...], why: str) -> None:
     for name in names:
         if args.texts(name):
-            raise UsageError(f"-{name} makes sense {why}")
+            raise UsageError(f"-{name} {why}")
 
 
 def _make(args: Args, bundle: str) -> int:

@@ -29,6 +29,8 @@ class Option(NamedTuple):
     help: str
     value: str = ""
     repeat: bool = False
+    required: bool = False
+    """Shown without brackets; the command itself says what it needs, since its words are the better ones."""
 
 
 class Positional(NamedTuple):
@@ -160,8 +162,8 @@ class _Reader:
         name, equals, value = word.lstrip("-").partition("=")
         option = self.options.get(name)
         if option is None:
-            sentence = f"hark {self.spec.name} has no option -{name}"
-            raise UsageError(unknown(sentence, name, self.options, dash="-"))
+            sentence = unknown(f"hark {self.spec.name} has no option -{name}", name, self.options, dash="-")
+            raise UsageError(f"{sentence} (`hark help {self.spec.name}` lists the options)")
         if not option.value:
             if equals:
                 raise UsageError(f"-{name} is a switch and takes no value")
@@ -209,7 +211,8 @@ def usage_parts(spec: Spec) -> list[str]:
     parts = ["hark", spec.name]
     for option in spec.options:
         shown = f"-{option.name} {option.value}".rstrip()
-        parts.append(f"[{shown}]..." if option.repeat else f"[{shown}]")
+        bracketed = shown if option.required else f"[{shown}]"
+        parts.append(f"{bracketed}..." if option.repeat else bracketed)
     parts += [f"[{place.name}]" if place.optional else place.name for place in spec.positionals]
     if spec.command:
         parts += ["[--]", "COMMAND..."]

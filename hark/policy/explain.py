@@ -7,9 +7,9 @@ from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from hark.errors import PolicyError
-from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_request
-from hark.policy.facts import surfaces
-from hark.policy.host import HostError, format_authority, split_authority
+from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_name, decide_request
+from hark.policy.facts import surfaces, tools_in_words
+from hark.policy.host import HostError, format_authority, is_address, split_authority
 from hark.policy.lines import Lines
 from hark.policy.model import Body, Policy, Rule, Speaks, covers
 
@@ -57,8 +57,8 @@ def decide(policy: Policy, asked: Target, now: datetime) -> Verdict:
     return dialled
 
 
-def explained(policy: Policy, asked: Target, verdict: Verdict) -> Iterator[str]:
-    """Yield the lines of an explanation."""
+def explained(policy: Policy, asked: Target, verdict: Verdict, now: datetime) -> Iterator[str]:
+    """Yield the lines of an explanation of a verdict that was reached now."""
     match verdict:
         case Allow(name, rule):
             yield f"allowed: {asked}"
@@ -67,15 +67,22 @@ def explained(policy: Policy, asked: Target, verdict: Verdict) -> Iterator[str]:
         case Deny(reason, hint, table, rule):
             yield f"denied: {asked}"
             yield f"why: {reason}{_where(policy, rule)}"
-            yield "recorded: the attempt and this verdict" + (
-                "" if asked.method is None else ", and the request with the page that answers it"
-            )
+            yield f"recorded: {_recorded(policy, asked, now)}"
             if hint:
                 yield f'to allow it: allow_hosts = ["{hint}"]'
             if table:
                 yield from ("to allow it:", *(f"    {line}" for line in table.split("\n")))
         case _:
             assert_never(verdict)
+
+
+def _recorded(policy: Policy, asked: Target, now: datetime) -> str:
+    """Say what of a denial is on the record: a name that is denied has no address to connect to."""
+    if not is_address(asked.host) and isinstance(decide_name(policy, asked.host, now), Deny):
+        return "the question for its name and this verdict; it gets no address, so no connection follows"
+    if asked.method is None:
+        return "the attempt and this verdict"
+    return "the attempt and this verdict, and the request with the page that answers it"
 
 
 def _allowed(policy: Policy, asked: Target, rule: Rule | None) -> Iterator[str]:
@@ -86,6 +93,8 @@ def _allowed(policy: Policy, asked: Target, rule: Rule | None) -> Iterator[str]:
         return
     hashed = rule is not None and rule.body is Body.HASH
     yield f"recorded: request and answer, bodies {'as length and hash alone' if hashed else 'whole'}"
+    if rule is not None and rule.tools is not None:
+        yield f"tools: {tools_in_words(rule.tools)} may be called"
     bound = [
         spec for spec in policy.secrets if any(one.matches(asked.host, asked.port) for one in spec.hosts)
     ]

@@ -63,7 +63,7 @@ def _rule(rule: Rule) -> str:
     if rule.paths:
         said.append(f"on the paths {_listed(rule.paths)}")
     if rule.tools is not None:
-        said.append(f"of MCP's tools {_tools(rule.tools)}")
+        said.append(f"of MCP's tools {tools_in_words(rule.tools)}")
     if rule.hours is not None:
         said.append(f"from {rule.hours.start:%H:%M} to {rule.hours.end:%H:%M} each day")
     if rule.until is not None:
@@ -94,7 +94,8 @@ def source(spec: SecretSpec) -> str:
 
 def surfaces(places: Sequence[Surface]) -> str:
     """Say where a placeholder is replaced."""
-    return _listed(IN_WORDS[place] for place in places)
+    *others, last = [IN_WORDS[place] for place in places]
+    return f"{_listed(others)} and {last}" if others else last
 
 
 def _environment(policy: Policy, lines: Lines) -> Iterator[Fact]:
@@ -139,13 +140,14 @@ def _beside(policy: Policy, lines: Lines) -> Iterator[Fact]:
 
 
 def _server(server: McpServer) -> str:
-    tools = "any tool" if server.tools is None else f"the tools {_tools(server.tools)}"
+    tools = "any tool" if server.tools is None else f"the tools {tools_in_words(server.tools)}"
     return (
         f"tool server {server.name} runs {server.command[0]} outside the boundary; the agent may call {tools}"
     )
 
 
-def _tools(rules: Sequence[ToolRule]) -> str:
+def tools_in_words(rules: Sequence[ToolRule]) -> str:
+    """Name the tools that may be called."""
     return (
         _listed(f"{rule.name} (by its arguments)" if rule.arguments else rule.name for rule in rules)
         or "none"

@@ -9,7 +9,7 @@ a fault could cause. A path that is not found gives its nearest parent's place.
 import re
 import tomllib
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -29,6 +29,9 @@ _STRING: Final = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+_WORD: Final = re.compile(r"[^\s,\[\]{}#=\"']+")
+_TWICE: Final = ("Cannot ", "Duplicate ")
+"""How tomllib's words begin where a key or table stands twice."""
 _TOML_PLACE: Final = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 
 
@@ -41,12 +44,17 @@ class Place(NamedTuple):
 
 def index(text: str) -> dict[Path, Place]:
     """Return the place of every key and list item of a TOML text."""
+    walk, places = _walked(text)
+    return {path: places(offset) for path, offset in walk.offsets.items()}
+
+
+def _walked(text: str) -> "tuple[_Walk, Callable[[int], Place]]":
     text = text.replace("\r\n", "\n")
     walk = _Walk(text)
     with suppress(_LostError, RecursionError):  # places found so far are right, and the rest has a parent's
         walk.document()
     ends = [found.start() for found in re.finditer("\n", text)]
-    return {path: _place(ends, offset) for path, offset in walk.offsets.items()}
+    return walk, lambda offset: _place(ends, offset)
 
 
 def nearest(places: dict[Path, Place], path: Path) -> Place | None:
@@ -59,12 +67,38 @@ def nearest(places: dict[Path, Place], path: Path) -> Place | None:
 
 
 def of_error(error: tomllib.TOMLDecodeError, text: str) -> tuple[str, Place]:
-    """Return tomllib's words and the place that stands at their end (or the text's end)."""
+    """Return tomllib's words and the place that stands at their end (or the text's end).
+
+    A key that stands twice is named, with both places; a bare word where a value belongs, with its quotes.
+    """
     found = _TOML_PLACE.fullmatch(str(error))
     if found:
-        return found[1], Place(int(found[2]), int(found[3]))
-    lines = text.split("\n")
-    return str(error).removesuffix(" (at end of document)"), Place(len(lines), len(lines[-1]) + 1)
+        words, place = found[1], Place(int(found[2]), int(found[3]))
+    else:
+        lines = text.split("\n")
+        words = str(error).removesuffix(" (at end of document)")
+        place = Place(len(lines), len(lines[-1]) + 1)
+    twice = _twice(text) if words.startswith(_TWICE) else None
+    return twice or (words + _unquoted(text, place, int(words == "Invalid value")), place)
+
+
+def _twice(text: str) -> tuple[str, Place] | None:
+    """Return the words for the first key or table that stands twice, and its second place."""
+    walk, places = _walked(text)
+    if walk.twice is None:
+        return None
+    path, first, second = walk.twice
+    name = ".".join(str(part) for part in path if isinstance(part, str))
+    return f"{name} stands twice, first in line {places(first).line}; make one of the two", places(second)
+
+
+def _unquoted(text: str, place: Place, value: int) -> str:
+    """Return a hint for a word that begins (`value` 1) or was torn (0) at a place; empty where none does."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    at = place.column - 1
+    words = _WORD.finditer(lines[place.line - 1] if place.line <= len(lines) else "")
+    found = next((word[0] for word in words if word.start() < at + value < word.end() + value), "")
+    return f'; text stands in quotes: "{found}"' if any(map(str.isalnum, found)) else ""
 
 
 def _place(ends: list[int], offset: int) -> Place:
@@ -83,6 +117,10 @@ class _Walk:
         self.offsets: dict[Path, int] = {}
         self.last: dict[Path, int] = {}
         """Of each array of tables, the index of the table that was opened last."""
+        self.taken: set[Path] = set()
+        """What no header may open any more: tables that one has opened, and what keys have set."""
+        self.twice: tuple[Path, int, int] | None = None
+        """The first key or table that stands twice, and both places."""
 
     def document(self) -> None:
         prefix: Path = ()
@@ -104,14 +142,25 @@ class _Walk:
             if path in self.last:
                 path = self.note((*path, self.last[path]), offset)
         self.at += brackets
+        if brackets == 1:
+            self.once(path, self.taken, names[-1][1])
+            self.taken.add(path)
         return path
 
     def pair(self, path: Path) -> None:
-        for name, offset in self.key():
+        names = self.key()
+        full = (*path, *(name for name, _ in names))
+        self.once(full, self.offsets, names[-1][1])
+        for name, offset in names:
             path = self.note((*path, name), offset)
+            self.taken.add(path)
         self.at += 1  # the equals sign
         self.take(_SPACE)
         self.value(path)
+
+    def once(self, path: Path, known: Container[Path], offset: int) -> None:
+        if path in known and self.twice is None:
+            self.twice = (path, self.offsets[path], offset)
 
     def key(self) -> list[tuple[str, int]]:
         names: list[tuple[str, int]] = []

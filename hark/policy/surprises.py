@@ -71,7 +71,10 @@ def _of_rule(rule: Rule, now: datetime) -> Iterator[str]:
     if any(pattern in ("/**", "**") for pattern in rule.paths):
         yield f"{rule.name} has the path pattern /**, which every path matches"
     if rule.upstream is None and rule.host.endswith(".host"):
-        yield f"{rule.host} has no upstream: no resolver knows a name under .host of this machine's"
+        yield (
+            f"{rule.host} has no upstream, and no name server knows it: say what it stands for with "
+            f'upstream = "127.0.0.1:{rule.ports[0]}", or with -upstream {rule.host}=127.0.0.1 at the start'
+        )
 
 
 def _paths(policy: Policy, lines: Lines) -> Iterator[Fact]:

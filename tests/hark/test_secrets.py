@@ -56,6 +56,8 @@ def test_a_file_that_holds_no_usable_secret_is_named(tmp_path, content, words):
 def test_what_is_missing_is_named_and_nothing_is_shown(tmp_path):
     with pytest.raises(PolicyError, match=r"secrets\.KEY: the environment variable REAL is not set"):
         read(env("KEY", "REAL"))
+    with pytest.raises(PolicyError, match=r"secrets\.KEY: the environment variable REAL is empty"):
+        read(env("KEY", "REAL"), environ={"REAL": " "})
     with pytest.raises(PolicyError, match="no such file"):
         read(SecretSpec("KEY", None, str(tmp_path / "none"), HOSTS))
 

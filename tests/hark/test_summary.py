@@ -102,3 +102,8 @@ def test_a_file_is_named_so_that_no_terminal_acts_on_its_name():
     assert acted_on("a\x1b[2J", 1).startswith("the agent changed a\\e[2J, which other programs act on")
     assert acted_on(".git/hooks", 3).startswith("the agent changed .git/hooks (3 files),")
     assert laid_bare("\x1b").startswith("\\e was replaced by another program")
+
+
+def test_an_ipv6_address_stands_in_brackets_before_its_port():
+    one = Denied("2001:db8::1", 443, "tls", 1, "[2001:db8::1]")
+    assert next(of_denials(Summary(denied=(one,)), has_policy=True)) == "denied [2001:db8::1]:443 (tls)"

@@ -113,7 +113,7 @@ def test_a_folder_of_the_project_may_be_what_a_server_works_on(place: Path):
 
 
 @pytest.mark.parametrize(
-    ("value", "why"), [("", "CALLERS is not set"), ("short", "too few"), ("a" * 30, "different characters")]
+    ("value", "why"), [("", "CALLERS is empty"), ("short", "too few"), ("a" * 30, "different characters")]
 )
 def test_a_secret_that_is_none_is_refused_without_its_value(place: Path, value: str, why: str):
     server = McpServer("db", ("server",), secrets={"TOKEN": "CALLERS"})

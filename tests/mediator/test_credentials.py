@@ -102,6 +102,7 @@ def test_a_url_holds_the_value_where_the_secret_may_stand_there() -> None:
     assert isinstance(held.inject_target(f"/?k={placeholder}".encode(), GIT), Refused)
     refused = held.inject([(b"X", placeholder.encode())], API)
     assert isinstance(refused, Refused)
+    assert "; send it in the query of the URL or the path of the URL, or write" in refused.reason
     assert 'write `in = ["header", "query", "path"]` under [secrets.K]' in refused.reason
 
 

@@ -45,3 +45,7 @@ def test_a_name_that_would_break_the_file_is_not_written_into_it(tmp_path):
     path = tmp_path / "a\nb = 1\n.toml"
     assert hark("init", "-agent", "node", "-o", path).code == 0
     assert load(str(path)).allow_hosts
+
+
+def test_the_usage_shows_that_the_agent_must_be_named():
+    assert "hark init -agent NAME [-o FILE]" in hark("help", "init").out

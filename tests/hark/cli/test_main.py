@@ -33,7 +33,11 @@ def test_a_word_that_is_near_no_command_brings_no_guess():
 
 def test_an_unknown_option_is_exit_2_in_one_sentence():
     code, out, err = hark("keygen", "--ouf", "x")
-    assert (code, out, err) == (2, "", "hark: hark keygen has no option -ouf; did you mean -out?\n")
+    assert (code, out, err) == (
+        2,
+        "",
+        "hark: hark keygen has no option -ouf; did you mean -out? (`hark help keygen` lists the options)\n",
+    )
 
 
 def test_an_option_where_the_command_should_stand_is_named():

@@ -199,8 +199,8 @@ def test_nothing_is_proved_from_a_killed_run(tmp_path):
     [
         ([], "hark prove needs -seq N and a BUNDLE, or -check FILE"),
         (["x.hark"], "hark prove needs -seq N, the number of the event"),
-        (["-seq", "1", "-root", "00", "x.hark"], "-root makes sense only with -check FILE"),
-        (["-check", "p", "-seq", "1"], "-seq makes sense not with -check"),
+        (["-seq", "1", "-root", "00", "x.hark"], "-root goes only with -check FILE"),
+        (["-check", "p", "-seq", "1"], "-seq does not go with -check"),
         (["-check", "p", "x.hark"], "-check needs the proof alone, and no use is made of x.hark"),
         (["-check", "p", "-root", "12"], "-root needs 64 hex digits, not '12'"),
     ],

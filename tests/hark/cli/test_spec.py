@@ -74,9 +74,15 @@ def test_a_lone_dash_is_a_positional():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-jsno", "thing"], "hark check has no option -jsno; did you mean -json?"),
-        (["--ou=f", "thing"], "hark check has no option -ou; did you mean -out?"),
-        (["-qqqqq", "thing"], "hark check has no option -qqqqq"),
+        (
+            ["-jsno", "thing"],
+            "hark check has no option -jsno; did you mean -json? (`hark help check` lists the options)",
+        ),
+        (
+            ["--ou=f", "thing"],
+            "hark check has no option -ou; did you mean -out? (`hark help check` lists the options)",
+        ),
+        (["-qqqqq", "thing"], "hark check has no option -qqqqq (`hark help check` lists the options)"),
         (["thing", "-out"], "-out needs a value: -out FILE"),
         (
             ["-out", "-json", "thing"],

@@ -19,6 +19,9 @@ host = "db.host"
 port = 5432
 protocol = "tcp"
 upstream = "127.0.0.1:1"
+[[allow]]
+host = "mcp.example.com"
+tools = ["search", { name = "read", arguments = { path = "/data/.*" } }]
 [secrets.K]
 hosts = ["api.example.com"]
 in = ["query"]
@@ -31,7 +34,7 @@ fields = ["access_token"]
 
 def lines(url: str, method: str = "GET") -> list[str]:
     asked = target(url, method)
-    return list(explained(POLICY, asked, decide(POLICY, asked, NOON)))
+    return list(explained(POLICY, asked, decide(POLICY, asked, NOON), NOON))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +71,7 @@ def test_what_is_allowed_is_told_with_its_rule_record_and_secrets():
         "recorded: request and answer, bodies as length and hash alone",
         "secrets: none is put into it",
     ]
+    assert lines("https://mcp.example.com/")[3] == "tools: search, read (by its arguments) may be called"
     assert lines("tcp://db.host:5432") == [
         "allowed: raw TCP to db.host:5432",
         "by: allow 2: db.host (p.toml:8)",
@@ -87,6 +91,11 @@ def test_what_is_denied_is_told_with_what_would_allow_it():
         '    methods = ["PUT"]',
         '    paths = ["/acme/x"]',
     ]
+    assert lines("https://evil.example/")[2:] == [
+        "recorded: the question for its name and this verdict; it gets no address, so no connection follows",
+        'to allow it: allow_hosts = ["evil.example"]',
+    ]
+    assert lines("https://192.0.2.1/")[2].endswith("and the request with the page that answers it")
     assert lines("https://evil.example/")[-1] == 'to allow it: allow_hosts = ["evil.example"]'
 
 

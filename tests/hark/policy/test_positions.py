@@ -155,5 +155,5 @@ def test_a_syntax_error_has_a_place_inside_the_text_or_at_its_end(text):
     with pytest.raises(tomllib.TOMLDecodeError) as caught:
         tomllib.loads(text)
     words, place = of_error(caught.value, text)
-    assert "line" not in words
+    assert "at line" not in words
     assert place.line == text.count("\n") + 1
