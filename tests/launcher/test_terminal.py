@@ -17,6 +17,7 @@ import pytest
 from launcher.supervise import launch
 from tests.launcher.rig import SYSTEM_PYTHON, WHO, become_ordinary, plan, project
 from tests.support.seat import Seat
+from tests.support.waiting import until
 
 
 @contextlib.contextmanager
@@ -71,7 +72,7 @@ def test_what_is_typed_reaches_the_agent_and_the_callers_terminal_is_given_back(
     with seat("echo ready; read line; echo got-$line") as one:
         before = one.modes()
         one.until("ready")
-        one.wait_for(one.raw)
+        until(one.raw)
         one.type("hello\r")
         one.until("got-hello")
         one.until("[end 0 None None 0]")
@@ -84,7 +85,7 @@ def test_ctrl_c_interrupts_the_agent_and_the_supervisor_lives_to_tell() -> None:
     program = "import signal; signal.signal(2, signal.SIG_DFL); print('ready', flush=True); signal.pause()"
     with seat(f'exec {SYSTEM_PYTHON} -c "{program}"') as one:
         one.until("ready")
-        one.wait_for(one.raw)
+        until(one.raw)
         one.type("\x03")
         one.until("[end None 2 None 130]")
 
@@ -115,7 +116,7 @@ def test_where_nobody_could_continue_it_ctrl_z_stops_nothing() -> None:
     program = "import time; print('ready', flush=True); time.sleep(0.3); print('on')"
     with seat(f'exec {SYSTEM_PYTHON} -c "{program}"') as one:
         one.until("ready")
-        one.wait_for(one.raw)
+        until(one.raw)
         one.type("\x1a")
         one.until("on")
         one.until("[end 0 None None 0]")
@@ -141,13 +142,13 @@ def test_ctrl_z_and_fg_work_under_a_shell_with_job_control() -> None:
         one = Seat(master, process)
         try:
             one.until("agent-ready")
-            one.wait_for(one.raw)
+            until(one.raw)
             one.type("\x1a")
             one.until("job-stopped")
-            one.wait_for(lambda: not one.raw())
+            until(lambda: not one.raw())
             one.type("\r")  # whoever plays the shell waits for this to say fg
             one.until("fg\n")
-            one.wait_for(one.raw)
+            until(one.raw)
             one.type("go\r")
             one.until("agent-again")
             one.until("job-ended 0")
@@ -203,7 +204,7 @@ def test_much_output_and_much_input_pass_whole() -> None:
     program = "import sys; d=sys.stdin.readline(); print(len(d)); print('x'*300000); print('tail')"
     with seat(f'stty -icanon -echo; echo ready; {SYSTEM_PYTHON} -c "{program}"') as one:
         one.until("ready")
-        one.wait_for(one.raw)
+        until(one.raw)
         for _ in range(20):
             one.type("y" * 1000)
         one.type("\n")
@@ -217,7 +218,7 @@ def test_a_callers_terminal_that_does_not_block_gets_all_output_and_gives_all_in
     script = "stty -icanon -echo; echo ready; head -c 20000 | wc -c; seq 1 200000"
     with seat(script, blocking=False) as one:
         one.until("ready")
-        one.wait_for(one.raw)
+        until(one.raw)
         for _ in range(20):
             one.type("y" * 1000)
         shown = one.until("[end 0 None None 0]").split()
