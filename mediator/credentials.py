@@ -17,7 +17,7 @@ import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 from blake3 import blake3
 
@@ -25,6 +25,7 @@ from hark.errors import RecordError
 from hark.policy.model import Secret, Surface
 from mediator.authority import Destination
 from mediator.encodings import Form, Pair, needles_of
+from mediator.grants import Held, held_of, pair_of
 from mediator.placeholders import check_placeholder, check_value, placeholder_for
 from mediator.scan import FoundError, StreamSwap, Table
 from mediator.spelling import WIDEST, Place, normal
@@ -35,16 +36,6 @@ MAX_SPELLED: Final = 64  # in one run; a program spells a credential in one way,
 MAX_TABLES: Final = 512  # one for each host and place; an agent that reaches more has them made again
 _BASIC: Final = re.compile(rb"(?i)(basic +)([A-Za-z0-9+/=_-]+) *")
 _SIGNED_PART: Final = re.compile(rb"((?:(?<=&)|\A)X-Amz-(?:Credential|Security-Token)=[^&]*)")
-_PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._~-]*")
-_WHERE: Final = {
-    Surface.HEADER: "a header",
-    Surface.BASIC: "a Basic authorization",
-    Surface.QUERY: "the query of the URL",
-    Surface.PATH: "the path of the URL",
-    Surface.BODY: "the request's body",
-    Surface.WS: "a WebSocket message",
-}
-
 type HeaderList = Sequence[tuple[bytes, bytes]]
 
 
@@ -88,43 +79,6 @@ class Signer:
     injection: Injection
 
 
-class Bound(Protocol):
-    """Hosts that a credential may go to."""
-
-    def matches(self, host: str, port: int) -> bool:
-        """Tell whether this canonical host on this port is one of them."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """One credential and where it may go: `grants` pairs hosts with the places in requests to them."""
-
-    name: str
-    value: str = field(repr=False)
-    placeholder: str
-    grants: tuple[tuple[Sequence[Bound], tuple[Surface, ...]], ...]
-    sigv4: str | None = None
-
-    def surfaces_for(self, target: Destination) -> tuple[Surface, ...] | None:
-        """Return where the value may stand in a request to `target`; None where it is not bound to it.
-
-        A key that signs stands nowhere.
-        """
-        bound = [
-            places for hosts, places in self.grants if any(r.matches(target.host, target.port) for r in hosts)
-        ]
-        if not bound:
-            return None
-        free = () if self.sigv4 is not None else (place for places in bound for place in places)
-        return tuple(dict.fromkeys(free))
-
-    @property
-    def even(self) -> bool:
-        """Tell whether value and placeholder are of one length in every spelling."""
-        return len(self.value) == len(self.placeholder) and bool(_PLAIN_VALUE.fullmatch(self.value))
-
-
 class Broker:
     """Holds the real values. `repr` and pickle show none of them; none leaves but in what is sent."""
 
@@ -142,7 +96,7 @@ class Broker:
             check_value(secret.name, secret.value)
             check_placeholder(secret, placeholders)
             placeholders[secret.placeholder.encode()] = secret.name
-            self._held += (_held(secret),)
+            self._held += (held_of(secret),)
         self._settle()
 
     def __repr__(self) -> str:
@@ -352,7 +306,7 @@ class Broker:
         tables = self._tables
         table = tables.get((target, surface))
         if table is None:
-            table = Table([_pair(held, target, surface) for held in self._held])
+            table = Table([pair_of(held, target, surface) for held in self._held])
             if len(tables) >= MAX_TABLES:
                 tables.clear()
             tables[target, surface] = table
@@ -385,33 +339,6 @@ class Broker:
     def _injection(self, pair: Pair) -> Injection:
         digest = blake3(pair.new, key=self._key).digest()
         return Injection(f"secrets.{pair.name}", pair.old.decode(), digest)
-
-
-def _held(secret: Secret) -> Held:
-    grants = ((secret.hosts, secret.surfaces),)
-    return Held(secret.name, secret.value, secret.placeholder, grants, secret.sigv4)
-
-
-def _pair(held: Held, target: Destination, surface: Surface) -> Pair:
-    allowed = held.surfaces_for(target)
-    reason = ""
-    if allowed is None:
-        reason = f"secrets.{held.name} is not bound to {target}"
-    elif held.sigv4 is not None:
-        reason = f"secrets.{held.name} is a key that signs, and is put nowhere"
-    elif surface not in allowed:
-        wanted = [place for place in Surface if place in (*allowed, surface)]
-        words = ", ".join(f'"{place.value}"' for place in wanted)
-        reason = (
-            f"the placeholder of secrets.{held.name} stands in {_WHERE[surface]}, where it is not replaced; "
-            f"send it in {_anywhere(allowed)}, or write `in = [{words}]` under [secrets.{held.name}]"
-        )
-    return Pair(held.name, held.placeholder.encode(), held.value.encode(), reason)
-
-
-def _anywhere(places: Iterable[Surface]) -> str:
-    """Say in which places a placeholder may stand: at least one."""
-    return " or ".join(_WHERE[place] for place in Surface if place in tuple(places))
 
 
 def _from_base64(encoded: bytes) -> bytes:

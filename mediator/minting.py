@@ -18,8 +18,9 @@ from hark.errors import PolicyError
 from hark.policy.model import HostRule, Surface
 from mediator.authority import Destination
 from mediator.codings import PackedError, Text
-from mediator.credentials import Broker, Held
+from mediator.credentials import Broker
 from mediator.endpoints import Minting
+from mediator.grants import Held
 from mediator.placeholders import MIN_LENGTH, check_value, placeholder_for
 from mediator.spelling import Place
 

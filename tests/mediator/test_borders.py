@@ -16,7 +16,8 @@ from hark.bundle.events import (
 )
 from hark.errors import RecordError
 from mediator.borders import Borders
-from mediator.credentials import Broker, Held
+from mediator.credentials import Broker
+from mediator.grants import Held
 from mediator.ledger import Ledger
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import API, secret

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hark.errors import RecordError
 from hark.policy.model import HostRule, Secret, Surface
 from mediator.authority import Destination
-from mediator.credentials import Broker, Held, Injected, InjectedTarget, Refused, placeholder_for
+from mediator.credentials import Broker, Injected, InjectedTarget, Refused, placeholder_for
+from mediator.grants import Held
 from mediator.scan import FoundError
 from mediator.spelling import normal
 

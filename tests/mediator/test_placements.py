@@ -21,7 +21,8 @@ from hark.policy.model import HostRule, Policy, Secret, Surface
 from mediator import bodies
 from mediator.authority import Destination
 from mediator.bodies import StoppedError
-from mediator.credentials import Broker, Held
+from mediator.credentials import Broker
+from mediator.grants import Held
 from mediator.judgement import Asked, Forward, judge
 from mediator.link import Link
 from mediator.packers import packer, unpackers

@@ -14,7 +14,8 @@ import brotli
 
 from hark.policy.model import HostRule, Policy, Surface, TokenEndpoint
 from mediator.bodies import Chain, RequestBody
-from mediator.credentials import Broker, Held, InjectedTarget
+from mediator.credentials import Broker, InjectedTarget
+from mediator.grants import Held
 from mediator.scan import StreamSwap, Table
 from tests.attacks.registry import Outcome, Verdict, add
 from tests.fakes.upstream import Call, serving
