@@ -49,6 +49,8 @@ def main() -> int:
         for part in ("agent.py", "policy.toml"):
             shutil.copy(HERE / part, project)
         story(folder, project)
+        os.chdir(HERE)
+    print(f"\nAll of it, key and record, lay in {name}, a folder for this demo alone, which is gone again.")
     return 0
 
 

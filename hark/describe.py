@@ -17,6 +17,8 @@ from hark.bundle.bounds import RunEnd, RunStart, Seal, kind_name
 from hark.bundle.outcome import EXIT
 from hark.visible import visible, visible_bytes
 
+_BODILESS: Final = ("GET", "HEAD", "DELETE", "OPTIONS", "CONNECT", "TRACE")
+"""Methods whose requests have no body unless their headers say so; of others HTTP/2 need not say it."""
 PREVIEW: Final = 400  # bytes of a body that one line may need; no line is that wide
 
 
@@ -140,8 +142,18 @@ def _allowed(allowed: bool, rest: str, why: str) -> str:  # noqa: FBT001 (a fiel
 
 
 def _request(e: ev.LlmRequest) -> str:
-    body = "body follows" if e.streaming and not e.body else _body(e.body)
-    return f"{e.method} {e.host}{e.path}, {body}"
+    return f"{e.method} {e.host}{e.path}, {_asked_with(e)}"
+
+
+def _asked_with(e: ev.LlmRequest) -> str:
+    """The body; where there is none, whether there was one: of a refused request it was not read."""
+    if e.body:
+        return _body(e.body)
+    if e.streaming:
+        return "body follows"
+    framing = {name.lower(): value.strip() for name, value in e.headers.items()}
+    length = framing.get("content-length", "0" if e.method in _BODILESS else "")
+    return "empty" if length == "0" and "transfer-encoding" not in framing else "body not recorded"
 
 
 def _end(e: ev.LlmResponseEnd) -> str:

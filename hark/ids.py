@@ -22,4 +22,10 @@ def ulid(unix_ns: int, random: bytes) -> str:
 
 def is_ulid(text: str) -> bool:
     """Whether `text` could have come from `ulid`."""
-    return len(text) == LENGTH and text[0] <= "7" and all(character in ALPHABET for character in text)
+    return len(text) == LENGTH and begins_ulid(text)
+
+
+def begins_ulid(text: str) -> bool:
+    """Whether an id could begin with `text`, or be it."""
+    known = all(character in ALPHABET for character in text)
+    return 0 < len(text) <= LENGTH and text[0] <= "7" and known

@@ -67,14 +67,19 @@ def run_path(directory: str, run_id: str) -> str:
     return os.path.join(directory, run_id + SUFFIX)
 
 
-def list_runs(directory: str) -> list[Run]:
-    """Every bundle in the store, oldest first. A file that goes away meanwhile is left out."""
+def named(directory: str, prefix: str = "") -> list[str]:
+    """The ids in the store that begin with `prefix`, oldest first."""
     try:
         names = sorted(os.listdir(directory))
     except FileNotFoundError:
         return []
     stems = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
-    paths = [run_path(directory, stem) for stem in stems if is_ulid(stem)]
+    return [stem for stem in stems if is_ulid(stem) and stem.startswith(prefix)]
+
+
+def list_runs(directory: str) -> list[Run]:
+    """Every bundle in the store, oldest first. A file that goes away meanwhile is left out."""
+    paths = [run_path(directory, run_id) for run_id in named(directory)]
     return [run for path in paths if os.path.exists(path) and (run := look(path)) is not None]
 
 

@@ -3,15 +3,17 @@ is there and is no bundle is the bundle's fault (exit 1). New files are never wr
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hark.bundle.regular import open_regular
-from hark.errors import UsageError
+from hark.errors import HarkError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hark.bundle.walk import BundleFile
+
+MAX_NAMED: Final = 8  # ids in one sentence; `hark ls` has them all
 
 
 def checked(path: str) -> str:
@@ -22,14 +24,34 @@ def checked(path: str) -> str:
 
 
 def located(name: str) -> str:
-    """The path that `name` stands for: a file, or a run of this machine by its id, as `hark ls` shows it."""
-    from hark.ids import is_ulid
+    """The path that `name` stands for: a file, or a run of this machine by its id, as `hark ls` shows it.
 
-    if os.path.lexists(name) or not is_ulid(name):
+    The beginning of an id will do, in any case, where one run alone has it.
+    """
+    from hark.ids import begins_ulid, is_ulid
+
+    if os.path.lexists(name) or not begins_ulid(name.upper()):
         return name
     from hark.bundle import store
 
-    return store.run_path(store.runs_directory(os.environ), name)
+    directory = store.runs_directory(os.environ)
+    if is_ulid(name):
+        return store.run_path(directory, name)
+    found = store.named(directory, name.upper())
+    if len(found) > 1:
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        raise UsageError(f"{name} could be any of {', '.join(found[:MAX_NAMED])}{more}; write more of the id")
+    return store.run_path(directory, found[0]) if found else name
+
+
+def own_key() -> bytes:
+    """The public key of the caller's own signing key; empty where there is none to read."""
+    from hark import keys
+
+    try:
+        return keys.public_from(f"{keys.user_key_path(os.environ)}.pub")
+    except HarkError:
+        return b""
 
 
 def opened(path: str) -> "BundleFile":

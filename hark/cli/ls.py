@@ -17,7 +17,9 @@ SPEC: Final = Spec(
     about="""\
 Runs are kept in $XDG_STATE_HOME/hark/runs (~/.local/state/hark/runs), newest first. A run is
 running, sealed, killed (no footer: what is there still verifies as far as
-it goes) or unreadable. Nothing is verified here; `hark verify` does that.""",
+it goes) or unreadable. Nothing is verified here; `hark verify` does that. Times are local, with their
+distance from UTC. Where a command takes a bundle, a RUN of this list will do, or as much of its
+beginning as no other run has.""",
 )
 
 
@@ -55,9 +57,9 @@ def _table(found: list["Run"]) -> None:
 
 
 def _when(unix_ns: int) -> str:
-    """Local time; empty if the file names none, or one that no calendar has."""
+    """Local time and how far it is from UTC; empty if the file names none, or one that no calendar has."""
     try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(unix_ns // 10**9)) if unix_ns else ""
+        return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(unix_ns // 10**9)) if unix_ns else ""
     except (OverflowError, OSError, ValueError):
         return ""
 

@@ -152,7 +152,7 @@ def _verdict(checked: "Checked") -> str:
         called = "event" if checked.kind is not None else "what the file calls event"
         claim = f"that it is one of {proof.leaf_count} in {run} is the file's word"
         return f"PROVED: {called} {proof.seq}{what}{then} is under your root; {claim}"
-    word = "UNVOUCHED" if checked.source == prove.FROM_UNKNOWN_KEY else "PROVED"
+    word = "UNVOUCHED" if checked.source == prove.FROM_UNKNOWN_KEY and not _own(checked) else "PROVED"
     return f"{word}: event {proof.seq}{what}, one of {proof.leaf_count}, is in {run}"
 
 
@@ -169,4 +169,13 @@ def _source(checked: "Checked") -> str:
     signed = f"signed by {checked.signed_by.hex()} ({keys.name(checked.signed_by)})"
     if checked.source == prove.FROM_PINNED_KEY:
         return f"{signed}, a key that you named"
+    if _own(checked):
+        return f"{signed}, your own key; who has it from you names it with -key"
     return f"{signed}, for which nobody vouches here: its holder could have written this; -key pins it"
+
+
+def _own(checked: "Checked") -> bool:
+    """Whether the caller's own key signed the root."""
+    from hark.cli.bundles import own_key
+
+    return bool(checked.signed_by) and checked.signed_by == own_key()

@@ -33,13 +33,13 @@ everything up to the last whole event holds).""",
 def run(args: Args) -> int:
     """Verify, print, and return the verdict's exit code."""
     from hark.cli import output
-    from hark.cli.bundles import checked, pinned
+    from hark.cli.bundles import checked, own_key, pinned
     from hark.verify.steps import verify
 
     keys = pinned(args.texts("key"))
     path = checked(args.positional("BUNDLE"))
     try:
-        result = verify(path, keys)
+        result = verify(path, keys, own=own_key())
     except BundleError as error:
         return _no_bundle(error, as_json=args.flag("json"))
     if args.flag("json"):
@@ -94,6 +94,7 @@ def _record(result: "Result") -> dict[str, object]:
         "run_end": None if result.run_end is None else result.run_end._asdict(),
         "public_key": result.public_key.hex() or None,
         "pinned": result.pinned,
+        "own": result.own,
         "anchored": result.anchored,
         "trailing": result.trailing,
         "unsafe_allow_all": result.unsafe,

@@ -18,7 +18,8 @@ NO_PIN: Final = (
     "Whose key it is: compare it with one that you got from the signer, or give that one with -key."
 )
 OPERATOR: Final = (
-    "Anything against the holder of the key, who can write another record and sign that: only an anchor does."
+    "Anything against the holder of the key, who can write another record and sign that: only an anchor "
+    "does, which this version does not make."
 )
 ANCHOR: Final = "What its anchor proves: there is one in it, and it was not checked here."
 NO_HEADER_HASH: Final = (
@@ -52,7 +53,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (True, COMPLETENESS),
         (result.verdict == TRUNCATED, CUT),
         (result.verdict != TRUNCATED and not result.public_key, UNSIGNED),
-        (bool(result.public_key) and not result.pinned and result.verdict != REJECTED, NO_PIN),
+        (bool(result.public_key) and not _known(result) and result.verdict != REJECTED, NO_PIN),
         (bool(result.public_key), OPERATOR),
         (result.anchored, ANCHOR),
         (not header_covered, NO_HEADER_HASH),
@@ -62,3 +63,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (hashed, HASHED),
     ]
     return tuple(words for holds, words in said if holds)
+
+
+def _known(result: Result) -> bool:
+    return result.pinned or result.own

@@ -70,6 +70,8 @@ class Result(NamedTuple):
     """Bytes of a torn event or footer at the end."""
     unsafe: bool = False
     """Whether the run was started with `--unsafe-allow-all`, by its own record."""
+    own: bool = False
+    """Whether that key is the caller's own; it is said, and decides nothing."""
 
     @property
     def exit_code(self) -> int:
@@ -97,7 +99,10 @@ class Result(NamedTuple):
     def _signature(self) -> str:
         if not self.public_key:
             return "unsigned"
-        whose = "the expected key" if self.pinned else "a key that nobody vouches for,"
+        if self.pinned:
+            whose = "the expected key"
+        else:
+            whose = "your own key" if self.own else "a key that nobody vouches for,"
         return f"signed by {whose} {self.public_key.hex()}"
 
 

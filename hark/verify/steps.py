@@ -69,8 +69,10 @@ class Bounds(NamedTuple):
     seal: Seal | None
 
 
-def verify(path: str, keys: Sequence[bytes] = (), *, workers: int | None = None) -> Result:
+def verify(path: str, keys: Sequence[bytes] = (), *, own: bytes = b"", workers: int | None = None) -> Result:
     """Verify the bundle at `path`; with `keys`, only a signature by one of these public keys will do.
+
+    A key that is `own`, the caller's, is called so and decides nothing.
 
     Raises BundleError (TruncatedError if the file is too short) where there is no header to speak of. What is
     wrong with the rest is in the result. `workers` forked processes help; by default as many as pay.
@@ -87,7 +89,7 @@ def verify(path: str, keys: Sequence[bytes] = (), *, workers: int | None = None)
             findings += _header(file, bounds.start, ending.footer)
             findings += _sealing(facts, bounds.seal)
             findings += _signature(facts, ending.footer)
-        return _result(file, facts, ending.footer, bounds, findings, keys=keys)
+        return _result(file, facts, ending.footer, bounds, findings, keys=keys, own=own)
 
 
 def _result(
@@ -98,6 +100,7 @@ def _result(
     findings: list[Finding],
     *,
     keys: Sequence[bytes],
+    own: bytes,
 ) -> Result:
     sound = _sound(findings)
     head = footer.tree_head if footer is not None and sound else None
@@ -119,6 +122,7 @@ def _result(
         anchored=footer is not None and bool(footer.rekor_entry),  # 15
         trailing=file.size - facts.end_at if footer is None else 0,
         unsafe=sound and allowed_everything(file),
+        own=head is not None and head.public_key == own,
     )
     header_covered = bounds.start is not None and bool(bounds.start.header_hash)
     times_covered = bounds.seal is not None and bounds.seal.own_time == _last_time(facts)

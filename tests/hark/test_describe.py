@@ -92,3 +92,21 @@ def test_json_escapes_even_the_control_character_that_json_lets_through():
 def test_an_event_without_payload_has_no_fields_in_json():
     record = json.loads(describe.to_json(7, 1, 5, None, {}))
     assert (record["seq"], record["name"], record["fields"]) == (7, "LlmRequest", None)
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "said"),
+    [
+        ("PUT", {"Content-Length": "5"}, "body not recorded"),
+        ("PUT", {"Transfer-Encoding": "chunked"}, "body not recorded"),
+        ("POST", {}, "body not recorded"),  # HTTP/2 need not say how long it is
+        ("PUT", {"Content-Length": "0"}, "empty"),
+        ("GET", {}, "empty"),
+        ("GET", {"content-length": "5"}, "body not recorded"),
+    ],
+)
+def test_a_body_that_was_not_read_is_not_called_empty(method, headers, said):
+    request = ev.LlmRequest(host="a.example", method=method, path="/x", headers=headers)
+    assert describe.line(request) == f"{method} a.example/x, {said}"
+    assert describe.line(request._replace(body=b"hello")).endswith(", 5 bytes: hello")
+    assert describe.line(request._replace(streaming=True)).endswith(", body follows")

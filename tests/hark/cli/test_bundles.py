@@ -4,8 +4,10 @@ import os
 
 import pytest
 
+from hark.bundle import store
 from hark.cli import bundles
 from hark.errors import BundleError, UsageError
+from hark.ids import ulid
 from tests.hark.cli import sample
 from tests.hark.cli.program import hark
 
@@ -81,3 +83,22 @@ def test_a_directory_that_is_missing_is_named_with_the_command_that_makes_it(tmp
 def test_pins_are_read_in_order_and_none_is_none():
     assert bundles.pinned(()) == ()
     assert bundles.pinned(["00" * 32, "11" * 32]) == (b"\0" * 32, b"\x11" * 32)
+
+
+def test_a_run_is_found_by_as_much_of_its_id_as_no_other_run_has(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    runs = store.ensure_runs_directory({"XDG_STATE_HOME": str(tmp_path / "state")})
+    first, second, other = (ulid(time, bytes(10)) for time in (10**18, 10**18 + 10**9, 2 * 10**18))
+    for run_id in (first, second, other):
+        sample.write(f"{runs}/{run_id}.hark", run_id=run_id)
+    assert bundles.located(other[:4]) == store.run_path(runs, other)
+    assert bundles.located(other[:4].lower()) == store.run_path(runs, other)
+    assert bundles.located(first) == store.run_path(runs, first)
+    with pytest.raises(UsageError) as caught:
+        bundles.located(first[:4])
+    assert str(caught.value) == f"{first[:4]} could be any of {first}, {second}; write more of the id"
+    assert bundles.located("7ZZ") == "7ZZ"
+    assert bundles.located("") == ""
+    (tmp_path / other[:4]).write_bytes(b"")
+    assert bundles.located(other[:4]) == other[:4]

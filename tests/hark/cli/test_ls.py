@@ -41,9 +41,9 @@ def test_runs_are_listed_newest_first_with_their_state_and_command(env, runs):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].split() == ["RUN", "STARTED", "STATE", "SIZE", "COMMAND"]
-    assert [line.split()[3] for line in lines[1:]] == ["running", "killed", "sealed"]
+    assert [line.split()[4] for line in lines[1:]] == ["running", "killed", "sealed"]
     assert all(line.endswith("python agent.py") for line in lines[1:])
-    assert lines[3].split()[1:3] == ["2025-08-17", "03:05:00"]
+    assert lines[3].split()[1:4] == ["2025-08-17", "03:05:00", "+0000"]
     assert [record["state"] for record in records] == ["running", "killed", "sealed"]
     assert records[0]["path"] == path
     assert records[0]["command"] == ["python", "agent.py"]

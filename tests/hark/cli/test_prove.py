@@ -213,3 +213,10 @@ def test_an_event_that_is_not_there_is_a_usage_error(bundle):
     code, _, err = hark("prove", "-seq", "13", bundle)
     assert code == 2
     assert "no event 13" in err
+
+
+def test_the_callers_own_key_is_vouched_for_by_the_caller(tmp_path, proof):
+    (tmp_path / "config" / "hark").mkdir(parents=True)
+    keys.create_public(str(tmp_path / "config" / "hark" / "signing.key.pub"), sample.KEY.public_key)
+    code, out, _ = hark("prove", "-check", proof, env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    assert (code, out.split(":")[0], "your own key" in out) == (0, "PROVED", True)

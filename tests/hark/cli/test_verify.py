@@ -114,3 +114,22 @@ def test_hostile_text_in_a_bundle_does_not_reach_the_terminal(tmp_path):
         out = hark(*words).out.replace("\n", "")
         assert out.isprintable()
         assert "owned" in out
+
+
+def test_the_callers_own_key_is_called_so_and_nobody_elses_is(tmp_path):
+    path, env = sample.write(tmp_path / "a.hark"), {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    (tmp_path / "config" / "hark").mkdir(parents=True)
+    public = tmp_path / "config" / "hark" / "signing.key.pub"
+    keys.create_public(str(public), sample.KEY.public_key)
+    code, out, err = hark("verify", path, env=env)
+    assert (code, err) == (0, "")
+    assert f"signed by your own key {PUBLIC}" in out
+    assert "Whose key it is" not in out
+    assert json.loads(hark("verify", "-json", path, env=env).out)["own"] is True
+    assert hark("verify", "-key", keys.generate().public_key.hex(), path, env=env).code == 1
+    public.unlink()
+    keys.create_public(str(public), keys.generate().public_key)
+    assert "signed by a key that nobody vouches for" in hark("verify", path, env=env).out
+    public.write_text("junk")
+    code, out, err = hark("verify", path, env=env)
+    assert (code, err, "nobody vouches for" in out) == (0, "", True)

@@ -30,6 +30,8 @@ def test_each_verdict_has_the_exit_code_of_the_format(verdict, code):
 def test_the_line_says_who_signed_and_who_vouches():
     assert f"signed by a key that nobody vouches for, {'6b' * 32}" in GOOD.line()
     assert f"signed by the expected key {'6b' * 32}" in GOOD._replace(pinned=True).line()
+    assert f"signed by your own key {'6b' * 32}" in GOOD._replace(own=True).line()
+    assert f"signed by the expected key {'6b' * 32}" in GOOD._replace(pinned=True, own=True).line()
     assert "unsigned" in GOOD._replace(public_key=b"").line()
 
 
