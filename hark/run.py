@@ -174,12 +174,20 @@ class _Run:
                 self.say(nesting.refused(ended.refused))
             if code == EXIT_NOT_FOUND and self.prepared.unseen:
                 self.say(summary.not_found(self.prepared.unseen))
+            if code:
+                self._say_masked()
         except HarkError:
             raise
         except Exception as error:
             # The agent's own exit code must not be mistaken for a bug of ours, nor the other way round.
             raise RecordError(f"{type(error).__name__} in hark itself ended the run: {error}") from error
         return code
+
+    def _say_masked(self) -> None:
+        """Name what of the project is masked: the agent may have failed for want of it."""
+        masked = self.prepared.project.masked
+        for line in summary.kept_back(os.path.relpath(path, self.plan.workdir) for path in masked):
+            self.say(line)
 
     def _attend(self, mediator: Mediator) -> Ended:
         """Wait for the agent to end, then for all that it sent to be on the record."""

@@ -5,10 +5,11 @@ Every denial comes with the lines of a policy that would allow it. Nothing here 
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from hark.bundle import outcome
+from hark.bundle.store import SUFFIX
 from hark.policy.host import format_authority
 from hark.visible import visible
 from launcher.report import Ended
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mediator.ledger import Summary
 
 MAX_TABLES_SHOWN: Final = 3  # some lines each; the agent's own answers have them too
+MAX_MASKED_SHOWN: Final = 5  # enough to see which kind it is; the record has them all
 MAX_DENIALS_SHOWN: Final = 20  # targets printed at the end of a run; the record has them all
 
 
@@ -40,6 +42,18 @@ def acted_on(name: str, count: int) -> str:
     """Return the sentence for what the agent changed or made, and other programs act on."""
     files = "" if count == 1 else f" ({count} files)"
     return f"the agent changed {visible(name)}{files}, which other programs act on; look before they do"
+
+
+def kept_back(names: Iterable[str]) -> Iterator[str]:
+    """Yield the sentence for a run that failed where files of the project are masked; bundles aside."""
+    hidden = [name for name in names if not name.endswith(SUFFIX)]
+    if not hidden:
+        return
+    more = len(hidden) - MAX_MASKED_SHOWN
+    others = f" and {more} more" if more > 0 else ""
+    shown = ", ".join(visible(name) for name in hidden[:MAX_MASKED_SHOWN])
+    example = f"[project] unmask = [{json.dumps(hidden[0])}]"
+    yield f"masked in the project, so that the agent cannot read it: {shown}{others}; {example} shows one"
 
 
 def left_behind(count: int) -> str:

@@ -37,3 +37,14 @@ def test_a_change_to_settings_further_down_is_named_too(at: Desk):
     at.write("sub/AGENTS.md", "old")
     ended = ok(at.run("--", "sh", "-c", "echo new > sub/AGENTS.md"))
     assert "hark: the agent changed sub/AGENTS.md, which" in ended.stderr
+
+
+def test_a_run_that_fails_names_what_is_masked_and_one_that_does_not_says_nothing(at: Desk):
+    at.write(".env", "TOKEN=precious")
+    line = 'hark: masked in the project, so that the agent cannot read it: .env; [project] unmask = [".env"]'
+    assert line in at.run("--", "cat", ".env").stderr
+    at.bundle.unlink()
+    assert "masked" not in ok(at.run("--", "true")).stderr
+    at.bundle.unlink()
+    at.write("policy.toml", '[project]\nunmask = [".env"]\n')
+    assert "masked" not in at.run("-policy=policy.toml", "--", "sh", "-c", "cat .env; false").stderr

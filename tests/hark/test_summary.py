@@ -8,6 +8,7 @@ from hark.summary import (
     MAX_DENIALS_SHOWN,
     MAX_TABLES_SHOWN,
     acted_on,
+    kept_back,
     laid_bare,
     left_behind,
     not_found,
@@ -107,3 +108,12 @@ def test_a_file_is_named_so_that_no_terminal_acts_on_its_name():
 def test_an_ipv6_address_stands_in_brackets_before_its_port():
     one = Denied("2001:db8::1", 443, "tls", 1, "[2001:db8::1]")
     assert next(of_denials(Summary(denied=(one,)), has_policy=True)) == "denied [2001:db8::1]:443 (tls)"
+
+
+def test_what_is_masked_is_named_with_the_line_that_shows_it_and_bundles_are_not():
+    assert list(kept_back(["old.hark"])) == []
+    (line,) = kept_back([".env", "old.hark", "a\x1b[2J"])
+    said = "masked in the project, so that the agent cannot read it: .env, a\\e[2J; "
+    assert line == said + '[project] unmask = [".env"] shows one'
+    (line,) = kept_back(f"{number}/.env" for number in range(7))
+    assert ": 0/.env, 1/.env, 2/.env, 3/.env, 4/.env and 2 more; " in line
