@@ -10,13 +10,10 @@ LOCKED := pyproject.toml .ci/setup
 demo: .venv/.run
 	@$(PY) -m demo
 
-test: .venv/.dev .clients/.done
+test: .venv/.dev
 	@$(PY) .ci/tiers.py lint unit attack e2e clients
 
-lint unit attack e2e: .venv/.dev
-	@$(PY) .ci/tiers.py $@
-
-clients: .venv/.dev .clients/.done
+lint unit attack e2e clients: .venv/.dev
 	@$(PY) .ci/tiers.py $@
 
 bench: .venv/.dev  ## writes docs/benchmarks.md; the others of tests/bench run alone
@@ -37,6 +34,7 @@ clean:
 .venv/.dev: .ci/lock/dev.txt $(LOCKED) .venv/bin/python
 	@.ci/setup dev
 
+# Asked for by the tier `clients` alone, in its turn: whoever cannot fetch them still has all the others.
 .clients/.done: .ci/lock/clients.txt tests/clients/package-lock.json tests/clients/fetch.go .ci/setup .venv/bin/python
 	@.ci/setup clients
 

@@ -1,7 +1,13 @@
 """The tiers: what is added up, and what makes one fail."""
 
 import importlib.util
+import os
+import re
+import signal
+import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -62,7 +68,92 @@ def test_a_tier_that_hangs_is_stopped_and_has_failed(
 ) -> None:
     tiers.TIERS["hung"] = tiers.Tier(0, (script("import time; time.sleep(60)"),))
     assert tiers.main(["hung"]) == 1
-    assert "stopped as hanging" in capfd.readouterr().out
+    assert "FAILED: stopped, over 3 times its budget" in capfd.readouterr().out
+
+
+def test_pytest_that_is_stopped_names_its_failures(tiers: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pathlib, time\n"
+        "def test_that_fails(): assert not 'seen'\n"
+        "def test_that_hangs():\n"
+        f"    pathlib.Path({str(tmp_path)!r}, 'hanging').touch()\n"
+        "    time.sleep(600)\n"
+    )
+    command = tiers.pytest("-n", "1", "-ra", "-c", "/dev/null", "--rootdir", str(tmp_path), str(tmp_path))
+    with tiers.start(command) as process:
+        while not (tmp_path / "hanging").exists() and process.poll() is None:
+            time.sleep(0.05)
+        stopping = threading.Thread(target=tiers.stop, args=(process, threading.Event()))
+        stopping.start()
+        out = process.stdout.read()
+        assert process.wait() != 0
+        stopping.join()
+    assert re.search(r"^FAILED \S+::test_that_fails", out, re.MULTILINE)
+
+
+def test_what_does_not_heed_being_stopped_is_killed(
+    tiers: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiers, "GRACE_S", 0)
+    deaf = "import signal, time; signal.signal(2, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+    with tiers.start(script(deaf)) as process:
+        assert process.stdout.readline() == "deaf\n"
+        tiers.stop(process, threading.Event())
+        assert process.wait() == -signal.SIGKILL
+
+
+IGNORED = (
+    "lines = open('/proc/self/status').readlines()\n"
+    "print(next(line for line in lines if line.startswith('SigIgn')).split()[1], flush=True)"
+)
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_a_tier_begins_with_no_signal_ignored_whoever_started_it(hears: bool) -> None:
+    program = (
+        "import runpy, sys\n"
+        f"tiers = runpy.run_path({str(SOURCE)!r})\n"
+        f"if {hears}: tiers['hear']()\n"
+        f"tiers['run']((sys.executable, '-c', {IGNORED!r}), 600, tiers['Tally']())\n"
+        f"{IGNORED}"
+    )
+    nohup = "trap '' HUP INT QUIT TERM; exec \"$@\""
+    shown = subprocess.run(
+        ["sh", "-c", nohup, "sh", *script(program)], capture_output=True, text=True, check=True
+    ).stdout
+    child, itself = (int(mask, 16) for mask in shown.split())
+    ours = sum(1 << number - 1 for number in (1, 2, 3, 15))
+    assert child & ours == (0 if hears else ours)  # the control: it is inherited where nothing is done
+    assert itself & ours == (0 if hears else ours)
+
+
+def test_a_signal_that_was_ignored_does_not_end_the_tiers(tiers: ModuleType) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        tiers.hear()
+        assert signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_tier_whose_set_up_fails_has_failed_and_the_next_runs(
+    tiers: ModuleType, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ran = script("print('1 passed in 0.10s')")
+    tiers.TIERS["bare"] = tiers.Tier(60, (ran,), set_up=script("raise SystemExit(1)"))
+    tiers.TIERS["good"] = tiers.Tier(60, (ran,), set_up=script("print('set up')"))
+    assert tiers.main(["bare", "good"]) == 1
+    out = capfd.readouterr().out
+    assert "--- bare: FAILED: it could not be set up, so nothing of it ran" in out
+    assert ("set up" in out, out.splitlines()[-2]) == (True, "failed: bare")
+    assert "1 passed in" in out.splitlines()[-1]
+
+
+def test_clients_are_fetched_by_their_own_tier_and_by_nothing_before_it(tiers: ModuleType) -> None:
+    assert [name for name, tier in tiers.TIERS.items() if tier.set_up] == ["clients"]
+    rules = (SOURCE.parent.parent / "Makefile").read_text().splitlines()
+    assert [line for line in rules if ".clients/.done" in line.partition(":")[2]] == []
 
 
 def test_a_tier_over_its_budget_is_told_so_and_passes(
