@@ -1,7 +1,7 @@
 """Traps 2, 16, 18, 19: reach a host that the policy does not name, by its address or another's name."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final
 from unittest.mock import patch
 
@@ -11,7 +11,7 @@ import h2.events
 
 from hark.errors import UpstreamError
 from hark.policy.decide import Allow
-from mediator import dns, gate, judgement
+from mediator import dns, forwarding, gate, judgement
 from tests.attacks.registry import Outcome, Verdict, add
 from tests.mediator.rig import API, OTHER, running, served
 
@@ -74,13 +74,11 @@ def _any_name() -> AbstractContextManager[object]:
     return patch.object(dns, "decide_name", lambda *_: ANYTHING)
 
 
-def _any_request() -> AbstractContextManager[object]:
-    return patch.multiple(
-        judgement,
-        judge_request=lambda *_: ANYTHING,
-        decide_request=lambda *_, **__: ANYTHING,
-        _host=lambda value, _: value,
-    )
+@contextmanager
+def _any_request() -> Iterator[None]:
+    decided = {"judge_request": lambda *_: ANYTHING, "decide_request": lambda *_, **__: ANYTHING}
+    with patch.multiple(judgement, **decided), patch.object(forwarding, "_host", lambda value, _: value):
+        yield
 
 
 def _any_target() -> AbstractContextManager[object]:
