@@ -131,23 +131,9 @@ class Gate:
     ) -> None:
         match spoken:
             case Tls():
-                verdict = dialled
-                if isinstance(dialled, Allow):
-                    verdict = judge_sni(self.standing.policy, target, spoken.sni, local_now())
-                await self._record(target, "tls", verdict, spoken.sni or b"")
-                if isinstance(verdict, Deny):
-                    await _say(streams, ACCESS_DENIED)
-                    return
-                await self.carry(target, spoken, first, streams)
+                await self._tls(target, dialled, spoken, first, streams)
             case Http():
-                await self._record(target, "http", dialled)
-                if isinstance(dialled, Deny):
-                    page = pages.refusal(target, dialled)
-                    head = await _rest_of_head(streams.reader, first)
-                    refused.record(Transcript(self.ledger, time.monotonic_ns), target, head, page, dialled)
-                    await _say(streams, pages.raw_response("403 Forbidden", page))
-                    return
-                await self.carry(target, spoken, first, streams)
+                await self._http(target, dialled, spoken, first, streams)
             case Unknown() | More() if isinstance(dialled, Allow) and dialled.rule == UNSAFE_ALLOW_ALL:
                 protocol = spoken.protocol if isinstance(spoken, Unknown) else "tcp"
                 await self._record(target, protocol, dialled)
@@ -156,6 +142,30 @@ class Gate:
                 await self._refuse_raw(target, dialled, spoken.protocol, spoken.why, streams.writer)
             case More():
                 await self._refuse_raw(target, dialled, "tcp", "it did not say what it is", streams.writer)
+
+    async def _tls(
+        self, target: Destination, dialled: Verdict, spoken: Tls, first: bytes, streams: Streams
+    ) -> None:
+        verdict = dialled
+        if isinstance(dialled, Allow):
+            verdict = judge_sni(self.standing.policy, target, spoken.sni, local_now())
+        await self._record(target, "tls", verdict, spoken.sni or b"")
+        if isinstance(verdict, Deny):
+            await _say(streams, ACCESS_DENIED)
+            return
+        await self.carry(target, spoken, first, streams)
+
+    async def _http(
+        self, target: Destination, dialled: Verdict, spoken: Http, first: bytes, streams: Streams
+    ) -> None:
+        await self._record(target, "http", dialled)
+        if isinstance(dialled, Allow):
+            await self.carry(target, spoken, first, streams)
+            return
+        page = pages.refusal(target, dialled)
+        head = await _rest_of_head(streams.reader, first)
+        refused.record(Transcript(self.ledger, time.monotonic_ns), target, head, page, dialled)
+        await _say(streams, pages.raw_response("403 Forbidden", page))
 
     async def _refuse_raw(
         self, target: Destination, dialled: Verdict, protocol: str, why: str, writer: asyncio.StreamWriter

@@ -184,21 +184,7 @@ class Mediator:
 
     async def _serve(self, loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
         pool = AddressPool(rule.host for rule in self._standing.policy.rules)
-        resolver = Resolver(self._standing, pool, self._ledger)
-        tasks: set[asyncio.Task[None]] = set()
-        carry, carry_raw = self._engine.carry, self._engine.carry_raw
-        gate = Gate(
-            self._standing,
-            pool,
-            self._ledger,
-            self._origin,
-            resolver,
-            carry,
-            carry_raw,
-            self._doors,
-            tasks=tasks,
-            ceiling=descriptors.connections(descriptors.raise_limit()),
-        )
+        gate = self._gate(pool)
         watcher = Watcher(self._sockets.packets, self._ledger)
         endpoints = []
         for udp in (self._sockets.udp4, self._sockets.udp6):
@@ -217,7 +203,7 @@ class Mediator:
         for server in servers:
             server.close()
         await self._doors.stop()
-        await _quiet(tasks, self._engine)
+        await _quiet(gate.tasks, self._engine)
         if self._ports is not None:
             await self._ports.stop()
         watcher.read()
@@ -228,6 +214,20 @@ class Mediator:
         self._sockets.packets.close()
         for _ in range(CLOSING_STEPS):
             await asyncio.sleep(0)
+
+    def _gate(self, pool: AddressPool) -> Gate:
+        return Gate(
+            self._standing,
+            pool,
+            self._ledger,
+            self._origin,
+            Resolver(self._standing, pool, self._ledger),
+            self._engine.carry,
+            self._engine.carry_raw,
+            self._doors,
+            tasks=set(),
+            ceiling=descriptors.connections(descriptors.raise_limit()),
+        )
 
     async def _drained(self) -> None:
         """Wait until nothing that the agent sent is left unread in our sockets."""
