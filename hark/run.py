@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hark.follow import Follower
     from hark.policy.model import Policy
     from mediator.credentials import Broker
+    from mediator.ledger import Summary
     from mediator.publish import Opened
     from mediator.serve import Mediator
 
@@ -57,14 +58,17 @@ class Place:
     key: SigningKey
 
 
-def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Say) -> int:
-    """Run a command inside the boundary and return the exit code. Raises HarkError if it was not started."""
+def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Say, show: Say) -> int:
+    """Run a command inside the boundary and return the exit code. Raises HarkError if it was not started.
+
+    `say` gets sentences for the user, `show` lines that the user may copy.
+    """
     prepared = prepare(options, environ, terminal=terminal)
     for line in policy_file.said_of(prepared.policy, options.policy, prepared.plan.workdir):
         say(line)
     place = _find_place(options, environ, say)
     with launch(prepared.plan) as boundary:
-        return _Run(prepared, place, boundary, environ, say).play()
+        return _Run(prepared, place, boundary, environ, say=say, show=show).play()
 
 
 def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place:
@@ -92,7 +96,14 @@ class _Run:
     """The parts of one run that is under way. Used once, from the main thread."""
 
     def __init__(
-        self, prepared: Prepared, place: Place, boundary: Boundary, environ: Mapping[str, str], say: Say
+        self,
+        prepared: Prepared,
+        place: Place,
+        boundary: Boundary,
+        environ: Mapping[str, str],
+        *,
+        say: Say,
+        show: Say,
     ) -> None:
         self.prepared = prepared
         self.plan = prepared.plan
@@ -100,6 +111,9 @@ class _Run:
         self.boundary = boundary
         self.environ = environ
         self.say = say
+        self.show = show
+        self.policy = prepared.policy
+        """The policy in force."""
         self.failure: str | None = None
         self.broker: Broker | None = None
         self.limit: str | None = None
@@ -215,6 +229,7 @@ class _Run:
         from hark.follow import Follower
 
         def take(policy: Policy) -> None:
+            self.policy = policy
             mediator.change_policy(policy, record.loaded(self.prepared, policy))
 
         follower = Follower(self.prepared.followed, self.prepared.policy, take, self.say)
@@ -326,13 +341,27 @@ class _Run:
             return found
 
     def _summarise(self, mediator: Mediator, before: dict[str, bytes]) -> None:
-        """Say what the user has to know: denials as policy lines, warnings, changes to what runs itself."""
-        for line in summary.of_denials(mediator.summary(), has_policy=bool(self.prepared.policy.raw)):
+        """Say what the user has to know: denials, warnings, changes to what runs itself, lines to paste."""
+        found = mediator.summary()
+        for line in summary.of_denials(found):
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
         for path, count in self._changes(before).items():
             self.say(summary.acted_on(os.path.relpath(path, self.plan.workdir), count))
+        self._show_allowing(found)
+
+    def _show_allowing(self, found: Summary) -> None:
+        """Show what would allow the denials: bare lines, which can be pasted as they are."""
+        from hark.allowing import allowing
+        from mediator.wall import local_now
+
+        lines = allowing(found.denied, self.policy, local_now())
+        for sentence, pasted in ((lines.lead, lines.pasted), (lines.rest, ())):
+            if sentence:
+                self.say(sentence)
+            for line in pasted:
+                self.show(line)
 
 
 def _refusal(error: HarkError) -> HarkError:

@@ -1,6 +1,6 @@
 """What a run tells its user at its end, and the words by which the record names that end.
 
-Every denial comes with the lines of a policy that would allow it. Nothing here prints.
+The lines of a policy that would allow what was denied come from `hark.allowing`. Nothing here prints.
 """
 
 import json
@@ -17,7 +17,6 @@ from launcher.report import Ended
 if TYPE_CHECKING:
     from mediator.ledger import Summary
 
-MAX_TABLES_SHOWN: Final = 3  # some lines each; the agent's own answers have them too
 MAX_MASKED_SHOWN: Final = 5  # enough to see which kind it is; the record has them all
 MAX_DENIALS_SHOWN: Final = 20  # targets printed at the end of a run; the record has them all
 
@@ -68,8 +67,8 @@ def not_found(unseen: tuple[str, ...]) -> str:
     return f"the agent does not see the programs in some directories of your PATH; to show them: {grants}"
 
 
-def of_denials(summary: "Summary", *, has_policy: bool) -> Iterator[str]:
-    """Yield the sentences for the end of a run: what was denied, and the policy line that would allow it."""
+def of_denials(summary: "Summary") -> Iterator[str]:
+    """Yield the sentences for the end of a run: what was denied, and why where no rule would lift it."""
     for denied in summary.denied[:MAX_DENIALS_SHOWN]:
         times = "" if denied.count == 1 else f", {denied.count} times"
         place = format_authority(denied.host, denied.port) if denied.port else denied.host
@@ -78,17 +77,6 @@ def of_denials(summary: "Summary", *, has_policy: bool) -> Iterator[str]:
     more = len(summary.denied) - MAX_DENIALS_SHOWN + summary.denied_uncounted
     if more > 0:
         yield f"denied {more} more; `hark inspect` lists them"
-    rules = sorted({denied.rule for denied in summary.denied[:MAX_DENIALS_SHOWN] if denied.rule})
-    if rules:
-        where = (
-            "add to allow_hosts in the policy" if has_policy else "put into a file and name it with -policy"
-        )
-        yield f"to allow them, {where}: allow_hosts = [{', '.join(json.dumps(rule) for rule in rules)}]"
-    tables = dict.fromkeys(denied.table for denied in summary.denied if denied.table)
-    for table in list(tables)[:MAX_TABLES_SHOWN]:
-        yield from ("to allow what a rule denied, add to the policy:", *table.split("\n"))
-    if len(tables) > MAX_TABLES_SHOWN:
-        yield f"{len(tables) - MAX_TABLES_SHOWN} more such tables; `hark policy explain` gives one for a URL"
     yield from summary.warnings
     seen = sorted({f"{token.name} ({token.host})" for token in summary.tokens if token.where != "minted"})
     if seen:

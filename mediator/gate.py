@@ -9,10 +9,11 @@ refusal, only when the first allowed connection needs it.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from hark.errors import HarkError
+from hark.policy import wanted
 from hark.policy.decide import UNSAFE_ALLOW_ALL, Allow, Deny, Verdict
 from hark.policy.model import Speaks
 from mediator import pages, refused
@@ -43,6 +44,7 @@ ACCESS_DENIED: Final = b"\x15\x03\x03\x00\x02\x02\x31"
 """TLS record: alert, fatal, access_denied (49). curl and OpenSSL say so in words."""
 LINGER_S: Final = 1.0  # for the last word to arrive; who has not read it by then does not want it
 MAX_LINGER_BYTES: Final = 1 << 18  # of what was sent on meanwhile: more is an upload, and is cut off
+_SILENT: Final = "it did not say what it is"
 _STEP: Final = 1 << 16  # what one read takes at the most
 
 type Carry = Callable[[Destination, Tls | Http, bytes, Streams], Awaitable[None]]
@@ -141,7 +143,7 @@ class Gate:
             case Unknown():
                 await self._refuse_raw(target, dialled, spoken.protocol, spoken.why, streams.writer)
             case More():
-                await self._refuse_raw(target, dialled, "tcp", "it did not say what it is", streams.writer)
+                await self._refuse_raw(target, dialled, "tcp", _SILENT, streams.writer)
 
     async def _tls(
         self, target: Destination, dialled: Verdict, spoken: Tls, first: bytes, streams: Streams
@@ -172,10 +174,13 @@ class Gate:
     ) -> None:
         denied = dialled
         if isinstance(dialled, Allow):
-            wanted = f'[[allow]] host = "{target.host}", port = {target.port}, protocol = "tcp"'
+            instead = f'[[allow]] host = "{target.host}", port = {target.port}, protocol = "tcp"'
             denied = Deny(
-                f"{dialled.rule} allows the web alone, and {why}; raw TCP needs {wanted} instead", ""
+                f"{dialled.rule} allows the web alone, and {why}; raw TCP needs {instead} instead", ""
             )
+        elif dialled.hint and not (why == _SILENT and target.port in WEB_PORTS):
+            raw = wanted.table(target.host, target.port, speaks=Speaks.TCP)
+            denied = replace(dialled, hint="", table=raw)
         await self._record(target, protocol, denied)
         _abort(writer)
 

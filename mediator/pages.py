@@ -19,7 +19,7 @@ def refusal(target: Destination, denied: Deny) -> bytes:
     """Return the page for a request that the policy does not allow."""
     lines = [f"hark: not sent to {target}: {denied.reason}."]
     if denied.hint:
-        lines.append(f"To allow it, add to the policy: allow_hosts = [{json.dumps(denied.hint)}]")
+        lines.append(f"To allow it, add {json.dumps(denied.hint)} to allow_hosts in the policy.")
     if denied.table:
         lines += ["To allow it, add to the policy:", "", denied.table]
     return _text(lines)

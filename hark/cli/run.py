@@ -67,7 +67,7 @@ def run(args: Args) -> int:
         via_proxy=args.flag("via-proxy"),
         allow_all=args.flag("unsafe-allow-all"),
     )
-    return run_command(options, os.environ, terminal=_has_terminal(), say=_say)
+    return run_command(options, os.environ, terminal=_has_terminal(), say=_say, show=_show)
 
 
 def _has_terminal() -> bool:
@@ -77,8 +77,13 @@ def _has_terminal() -> bool:
 
 def _say(sentence: str) -> None:
     """Print one sentence for the user, beside whatever the agent prints."""
+    _show(f"hark: {sentence}")
+
+
+def _show(line: str) -> None:
+    """Print one line of text to be copied, which nothing may stand in front of."""
     from hark.visible import printable
 
     with contextlib.suppress(OSError):
         os.set_blocking(2, True)  # the agent had the same stream, and may have left it otherwise
-        print(f"hark: {printable(sentence)}", file=sys.stderr, flush=True)
+        print(printable(line), file=sys.stderr, flush=True)

@@ -1,12 +1,13 @@
 """What a policy makes of one URL: the verdict, by which rule, what is recorded, which secrets go there."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from hark.errors import PolicyError
+from hark.policy import wanted
 from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_name, decide_request
 from hark.policy.facts import surfaces, tools_in_words
 from hark.policy.host import HostError, format_authority, is_address, split_authority
@@ -54,6 +55,8 @@ def decide(policy: Policy, asked: Target, now: datetime) -> Verdict:
         return Deny(
             f'{dialled.rule} allows the web alone; raw TCP needs protocol = "tcp"', "", nearest=dialled.by
         )
+    if isinstance(dialled, Deny) and dialled.hint:
+        return replace(dialled, hint="", table=wanted.table(asked.host, asked.port, speaks=Speaks.TCP))
     return dialled
 
 
@@ -69,7 +72,7 @@ def explained(policy: Policy, asked: Target, verdict: Verdict, now: datetime) ->
             yield f"why: {reason}{_where(policy, rule)}"
             yield f"recorded: {_recorded(policy, asked, now)}"
             if hint:
-                yield f'to allow it: allow_hosts = ["{hint}"]'
+                yield f'to allow it: add "{hint}" to allow_hosts'
             if table:
                 yield from ("to allow it:", *(f"    {line}" for line in table.split("\n")))
         case _:

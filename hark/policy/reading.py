@@ -15,6 +15,8 @@ from hark.errors import PolicyError
 from hark.policy.positions import Path, Place, index, nearest, of_error
 
 MAX_POLICY: Final = 1 << 20  # one event records the file whole, and nobody reviews a larger one
+ABOVE: Final = ("allow_hosts", "read_paths", "write_paths", "exec")
+"""Keys of a policy that are no tables, and so stand above all of them."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAMES: Final = {str: "a string", int: "a whole number", bool: "true or false"}
 _EXAMPLES: Final = {str: '"..."', int: "10", bool: "true"}
@@ -100,7 +102,7 @@ class Node:
         table = dict(self.entries())
         for key, node in table.items():
             if key not in known:
-                node.fail(f"{node.name} is not a key of a policy{self._near(key, known)}")
+                node.fail(f"{node.name} is not a key of a policy{self._meant(key, known)}")
         return table
 
     def choice(self, *known: str) -> str:
@@ -124,7 +126,12 @@ class Node:
             self.fail(f"{self.name} must be {_NAMES[kind]}, written as {self.name} = {_EXAMPLES[kind]}")
         return self.value
 
-    def _near(self, key: str, known: tuple[str, ...]) -> str:
+    def _meant(self, key: str, known: tuple[str, ...]) -> str:
+        if self.path and key in ABOVE:
+            return (
+                f": in TOML it belongs to [{self.name}], which it stands behind; "
+                f"put {key} above the first [table] of the file"
+            )
         near = get_close_matches(key, known, 1)
         if not near:
             return f"; known are {', '.join(known)}"

@@ -51,7 +51,7 @@ def test_curl_fetches_over_tls(at: Desk, server: Upstream):
 def test_curl_is_told_what_would_allow_it(at: Desk, server: Upstream):
     ended = at.run(*at.toward(server, "api.example"), "--", "curl", "-sS", "https://other.example/")
     assert ended.returncode == 6  # curl: could not resolve host
-    assert 'allow_hosts = ["other.example"]' in ended.stderr
+    assert '[[allow]]\nhost = "other.example"\n' in ended.stderr
     assert server.seen == []
 
 

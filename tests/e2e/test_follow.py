@@ -50,6 +50,9 @@ def test_a_host_that_is_added_can_be_reached_and_one_that_is_taken_away_cannot(a
         out, err = run.communicate(timeout=60)
     assert out.decode() == "GET /then 06\n", err.decode()  # 6: curl could not resolve it any more
     assert f"hark: {policy} changed, and what may be reached with it" in err.decode()
+    assert "hark: denied late.example" in err.decode()
+    assert '[[allow]]\nhost = "api.example"\n' in err.decode()
+    assert 'host = "late.example"' not in err.decode()  # it was denied once, and is allowed by now
     assert "VERIFIED" in at.verdict()
     loaded = at.events("PolicyLoaded")
     assert [event["raw"]["text"] for event in loaded] == [NARROW, rules]

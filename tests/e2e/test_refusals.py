@@ -97,7 +97,7 @@ def test_an_upload_of_a_gigabyte_is_refused_without_being_read(rootless: Desk):
         (f"curl -sS https://{LITERAL}/", "access denied"),
         (CONNECT.format(port=25), "reset"),
         (CONNECT.format(port=4711), "reset"),
-        ("curl -sS http://[2001:db8::7]/", 'allow_hosts = ["[2001:db8::7]:80"]'),
+        ("curl -sS http://[2001:db8::7]/", 'add "[2001:db8::7]:80" to allow_hosts'),
     ],
 )
 def test_each_protocol_is_refused_in_its_own_words(rootless: Desk, command: str, words: str):

@@ -6,7 +6,6 @@ import pytest
 
 from hark.summary import (
     MAX_DENIALS_SHOWN,
-    MAX_TABLES_SHOWN,
     acted_on,
     kept_back,
     laid_bare,
@@ -25,43 +24,23 @@ def denied(host: str, port: int = 443, count: int = 1) -> Denied:
 
 
 def test_a_run_without_denials_says_nothing():
-    assert list(of_denials(Summary(), has_policy=True)) == []
+    assert list(of_denials(Summary())) == []
 
 
-def test_denials_end_in_the_policy_line_that_would_allow_them():
+def test_denials_are_told_with_their_number():
     found = Summary(denied=(denied("b.example", 8443, 3), denied("a.example"), denied("a.example")))
-    assert list(of_denials(found, has_policy=True)) == [
+    assert list(of_denials(found)) == [
         "denied b.example:8443 (tls, 3 times)",
         "denied a.example:443 (tls)",
         "denied a.example:443 (tls)",
-        'to allow them, add to allow_hosts in the policy: allow_hosts = ["a.example", "b.example:8443"]',
     ]
-
-
-def test_without_a_policy_the_user_is_told_to_write_one():
-    *_, last = of_denials(Summary(denied=(denied("a.example"),)), has_policy=False)
-    assert "put into a file and name it with -policy" in last
-
-
-def test_a_request_that_a_rule_denied_ends_in_the_table_that_would_allow_it():
-    tables = [f'[[allow]]\nhost = "h{number}.example"' for number in range(MAX_TABLES_SHOWN + 2)]
-    many = [Denied("a.example", 443, "https", 1, "", "no", table) for table in (*tables, tables[0])]
-    lines = list(of_denials(Summary(denied=tuple(many)), has_policy=True))
-    shown = [line for line in lines if not line.startswith("denied")]
-    assert shown[:3] == [
-        "to allow what a rule denied, add to the policy:",
-        "[[allow]]",
-        'host = "h0.example"',
-    ]
-    assert shown[-1].startswith("2 more such tables")
-    assert len(shown) == 3 * MAX_TABLES_SHOWN + 1
 
 
 def test_a_flood_of_denials_is_cut_and_counted():
     many = tuple(denied(f"h{number}.example") for number in range(MAX_DENIALS_SHOWN + 5))
-    lines = list(of_denials(Summary(denied=many, denied_uncounted=7), has_policy=True))
+    lines = list(of_denials(Summary(denied=many, denied_uncounted=7)))
     assert f"denied {5 + 7} more; `hark inspect` lists them" in lines
-    assert len(lines) == MAX_DENIALS_SHOWN + 2
+    assert len(lines) == MAX_DENIALS_SHOWN + 1
 
 
 @pytest.mark.parametrize(
@@ -85,7 +64,7 @@ def test_a_real_time_signal_has_a_name_too():
 
 def test_a_denial_that_no_policy_line_would_lift_says_why():
     one = Denied("a.example", 443, "https", 2, "", "secrets.KEY is not bound to a.example:443")
-    assert list(of_denials(Summary(denied=(one,)), has_policy=True)) == [
+    assert list(of_denials(Summary(denied=(one,)))) == [
         "denied a.example:443 (https, 2 times): secrets.KEY is not bound to a.example:443"
     ]
 
@@ -107,7 +86,7 @@ def test_a_file_is_named_so_that_no_terminal_acts_on_its_name():
 
 def test_an_ipv6_address_stands_in_brackets_before_its_port():
     one = Denied("2001:db8::1", 443, "tls", 1, "[2001:db8::1]")
-    assert next(of_denials(Summary(denied=(one,)), has_policy=True)) == "denied [2001:db8::1]:443 (tls)"
+    assert next(of_denials(Summary(denied=(one,)))) == "denied [2001:db8::1]:443 (tls)"
 
 
 def test_what_is_masked_is_named_with_the_line_that_shows_it_and_bundles_are_not():

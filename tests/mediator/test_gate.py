@@ -45,7 +45,7 @@ def test_http_to_a_literal_address_gets_a_page_with_the_line_that_would_allow_it
         page = read_all(sock).decode()
         attempt, decision = refused(rig)
     assert page.startswith("HTTP/1.1 403 Forbidden\r\n")
-    assert 'To allow it, add to the policy: allow_hosts = ["198.51.100.7:80"]' in page
+    assert 'To allow it, add "198.51.100.7:80" to allow_hosts in the policy' in page
     assert attempt == EgressAttempt(host=LITERAL, port=80, protocol="http", sni="")
     assert decision.reason == "address 198.51.100.7 is not in allow_hosts"
 
@@ -131,6 +131,22 @@ def test_a_client_that_waits_for_a_greeting_is_not_left_waiting(port: int) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("data", "port", "rule", "raw"),
+    [
+        (b"\0\0\0\x08\x04\xd2\x16\x2f", 5432, "", True),
+        (b"", 5432, "", True),
+        (b"", 443, LITERAL, False),  # a browser connects in advance, and says nothing
+    ],
+)
+def test_denied_raw_tcp_is_advised_as_raw_tcp(data: bytes, port: int, rule: str, *, raw: bool) -> None:
+    with running(API) as rig, rig.dial(LITERAL, port) as sock:
+        sock.sendall(data)
+        assert read_all(sock) == b"<reset>"
+        (denied,) = rig.mediator.summary().denied
+    assert (denied.rule, 'protocol = "tcp"' in denied.table) == (rule, raw)
+
+
 def test_a_silent_connection_to_a_denied_address_is_reset_and_recorded() -> None:
     with running(API) as rig, rig.dial(LITERAL, 443) as sock:
         assert read_all(sock) == b"<reset>"
@@ -192,7 +208,7 @@ def test_tcp_over_ipv6_is_judged_the_same() -> None:
         rig.origins.by_port[sock.getsockname()[1]] = ("2001:db8::7", 80)
         sock.connect(rig.sockets.tcp6.getsockname())
         sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        assert b'allow_hosts = ["[2001:db8::7]:80"]' in read_all(sock)
+        assert b'add "[2001:db8::7]:80" to allow_hosts' in read_all(sock)
         attempt, _ = refused(rig)
     assert attempt.host == "2001:db8::7"
 

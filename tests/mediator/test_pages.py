@@ -1,7 +1,5 @@
 """Pages are short, plain, and name the next step."""
 
-import tomllib
-
 from hark.policy.decide import Deny
 from hark.policy.parse import parse_policy
 from mediator.authority import Destination
@@ -12,9 +10,7 @@ API = Destination("api.example.test", 8443)
 
 def test_a_refusal_holds_the_line_that_would_allow_it() -> None:
     page = refusal(API, Deny("host api.example.test is not in allow_hosts", "api.example.test:8443")).decode()
-    line = page.splitlines()[1].partition("policy: ")[2]
-    assert tomllib.loads(line) == {"allow_hosts": ["api.example.test:8443"]}
-    assert str(parse_policy(line.encode(), "page").allow_hosts[0]) == "api.example.test:8443"
+    assert page.splitlines()[1] == 'To allow it, add "api.example.test:8443" to allow_hosts in the policy.'
 
 
 def test_a_refusal_that_no_rule_would_change_names_none() -> None:

@@ -51,7 +51,7 @@ def _judged(program: Path, own: Path) -> Outcome:
     options = Options((str(program),), output=str(bundle), workdir=str(program.parent))
     home = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(own))
     try:
-        running.run(options, home | {"PATH": PATH}, terminal=False, say=lambda _: None)
+        running.run(options, home | {"PATH": PATH}, terminal=False, say=lambda _: None, show=lambda _: None)
     except HarkError as error:
         if not bundle.exists():
             return Outcome(Verdict.UNKNOWN, str(error))

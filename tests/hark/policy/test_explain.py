@@ -93,10 +93,15 @@ def test_what_is_denied_is_told_with_what_would_allow_it():
     ]
     assert lines("https://evil.example/")[2:] == [
         "recorded: the question for its name and this verdict; it gets no address, so no connection follows",
-        'to allow it: allow_hosts = ["evil.example"]',
+        'to allow it: add "evil.example" to allow_hosts',
     ]
     assert lines("https://192.0.2.1/")[2].endswith("and the request with the page that answers it")
-    assert lines("https://evil.example/")[-1] == 'to allow it: allow_hosts = ["evil.example"]'
+    assert lines("tcp://evil.example:22")[-4:] == [
+        "    [[allow]]",
+        '    host = "evil.example"',
+        "    port = 22",
+        '    protocol = "tcp"',
+    ]
 
 
 def test_raw_tcp_is_not_what_a_rule_for_the_web_allows():

@@ -231,6 +231,12 @@ def test_a_secret_without_hosts_is_bound_to_the_only_allowed_host():
         ("[limits]\n\n[limits]", "3:2: is not TOML: limits stands twice, first in line 1"),
         ('env.set = {}\n[env]\npass = ["A"]', "2:2: is not TOML: env stands twice, first in line 1"),
         ("[env]\nset = {A = '1', A = '2'}", "2:17: is not TOML: env.set.A stands twice, first in line 2"),
+        (
+            "[limits]\nallow_hosts = []",
+            "2:1: limits.allow_hosts is not a key of a policy: in TOML it belongs to",
+        ),
+        ("[secrets.K]\nallow_hosts = []", "put allow_hosts above the first [table] of the file"),
+        ('[[allow]]\nhost = "a.example"\nexec = ["git"]', "put exec above the first [table] of the file"),
         ("[[allow]]\nport = 1\nport = 2", "3:1: is not TOML: allow.port stands twice, first in line 2"),
         ("allow_hosts = [a.example]", '1:16: is not TOML: Invalid value; text stands in quotes: "a.example"'),
         ("allow_hosts = [192.0.2.1]", 'Unclosed array; text stands in quotes: "192.0.2.1"'),
