@@ -9,7 +9,7 @@ that is too long to be read, or has a value that no placeholder could stand for,
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import unescape
@@ -42,8 +42,8 @@ class Mint:
         """Hold each value that is not held yet. Raises PackedError."""
         held = {one.value for one in self._broker.held()}
         key_id: str | None = None
-        for field, value in dict.fromkeys(found):
-            name = f"{field}-{len(held) + 1}@{target.host}"
+        for member, value in dict.fromkeys(found):
+            name = f"{member}-{len(held) + 1}@{target.host}"
             if _KEY_ID.fullmatch(value):
                 key_id = name
             if value in held or len(value) < MIN_LENGTH:
@@ -52,10 +52,10 @@ class Mint:
                 raise PackedError(f"it mints a token beyond the {MAX_MINTED} that one run may hold")
             if any(one in value for one in held):
                 raise PackedError("it mints a token that holds another secret")
-            signs = key_id if field.lower() == "secretaccesskey" else None
+            signs = key_id if member.lower() == "secretaccesskey" else None
             self._broker.add(self._held(name, value, target, minting, signs))
             held.add(value)
-            self._told(field)
+            self._told(member)
 
     def _held(self, name: str, value: str, target: Destination, minting: Minting, signs: str | None) -> Held:
         try:
@@ -76,7 +76,7 @@ class MintedText:
     target: Destination
     minting: Minting
     place: Place
-    _whole: bytes = b""
+    _whole: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return nothing yet. Raises PackedError."""
@@ -87,9 +87,10 @@ class MintedText:
 
     def finish(self) -> bytes:
         """Return all of it, with placeholders. Raises PackedError, and what `text` raises."""
-        found = list(values_in(self._whole, self.place, self.minting.fields))
+        whole = bytes(self._whole)
+        found = list(values_in(whole, self.place, self.minting.fields))
         self.mint.keep(found, self.target, self.minting)
-        return self.text.feed(self._whole) + self.text.finish()
+        return self.text.feed(whole) + self.text.finish()
 
 
 def values_in(body: bytes, place: Place, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -213,13 +213,13 @@ def raw(sock: socket.socket, data: bytes) -> bytes:
     """Send and read until the other side closes."""
     if data:
         sock.sendall(data)
-    got = b""
+    got = bytearray()
     try:
         while piece := sock.recv(65536):
             got += piece
     except ConnectionResetError:
         got += b"<reset>"
-    return got
+    return bytes(got)
 
 
 @contextmanager
