@@ -25,7 +25,7 @@ from mediator.settled import SettledHook
 from mediator.stream import Agent, Commands, Server, Stream
 
 MAX_DISCARDED: Final = 1 << 20  # of a refused upload: enough for a small client to finish and read the answer
-DISCARD_S: Final = 2.0
+DISCARD_S: Final = 2.0  # for the same; one that sends on for longer has its connection closed
 HOLD_S: Final = 0.02  # a server that writes on writes sooner; one that waits for the agent is not held up
 
 

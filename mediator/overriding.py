@@ -11,8 +11,6 @@ from mediator.transcript import Headers
 
 _METHODS: Final = frozenset((b"x-http-method-override", b"x-http-method", b"x-method-override"))
 _PATHS: Final = frozenset((b"x-original-url", b"x-rewrite-url"))
-
-
 MAX_HEADERS: Final = 4  # of each kind; no client sends two, and every pair of them is judged
 
 

@@ -16,7 +16,7 @@ else:
 
 import brotli  # type: ignore[import-untyped]
 
-STEP: Final = 1 << 20
+STEP: Final = 1 << 20  # bytes unpacked at once, so that a bomb is met a piece at a time
 ZSTD_WINDOW_LOG: Final = 23  # RFC 9659: a decoder of the web need not keep more than 8 MiB
 LEVEL: Final = 1  # what is packed again goes over one machine's own loopback, or once more to a server
 _GZIP: Final = zlib.MAX_WBITS | 16

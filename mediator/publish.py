@@ -26,7 +26,7 @@ from mediator.tunnel import Caller
 
 MAX_OPEN: Final = 256
 """Connections at once: each takes two descriptors here, and a browser opens six for a host."""
-_BACKLOG: Final = 64
+_BACKLOG: Final = 64  # of connections that wait to be accepted: people and test runners open some at once
 _LIMIT: Final = 1 << 18  # bytes read ahead, as of every other connection
 
 type Connect = Callable[[int], socket.socket]

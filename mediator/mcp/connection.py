@@ -16,7 +16,6 @@ from mediator.credentials import Broker
 from mediator.ledger import Ledger
 from mediator.mcp.jsonrpc import MessageError
 from mediator.mcp.judge import unreadable
-from mediator.mcp.leak import leaked
 from mediator.mcp.lines import MAX_FROM_AGENT, MAX_FROM_SERVER, LineError, Lines
 from mediator.mcp.log import BY_HARK, Log
 from mediator.mcp.program import Program
@@ -180,7 +179,7 @@ class Connection:
         await self._server_ended(server)
 
     async def _pass(self, line: bytes) -> None:
-        name = leaked(self._broker, line)
+        name = self._broker.real_value_in(line)
         if name is not None:
             raise MessageError(f"it gives secrets.{name} away, which the agent must not see")
         answers = self._talk.from_server(line)
@@ -196,7 +195,8 @@ class Connection:
             return
         why = f"the server ended with exit code {status}"
         tail = server.tail.strip()
-        said = f"; its last words: {as_text(tail)}" if tail and leaked(self._broker, tail) is None else ""
+        fit = bool(tail) and self._broker.real_value_in(tail) is None
+        said = f"; its last words: {as_text(tail)}" if fit else ""
         await self._last_words(why, said)
 
     # Both

@@ -2,8 +2,10 @@
 
 import base64
 import copy
+import json
 import pickle
 import random
+from dataclasses import replace
 from urllib.parse import parse_qs, unquote
 
 import pytest
@@ -179,6 +181,28 @@ def test_the_guard_refuses_a_payload_with_the_value_in_any_form(broker: Broker, 
 
 def test_the_control_the_guard_passes_placeholders(broker: Broker) -> None:
     broker.guard(b"x" + MINE.placeholder.encode() + VALUE[:-1].encode())
+
+
+QUOTED = 'sk-"real"/5e884898da28047151d0'
+ESCAPED = "".join(f"\\u{ord(char):04X}" for char in QUOTED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"a": QUOTED}),
+        json.dumps({"a": QUOTED}).replace("/", "\\/"),
+        f'{{"a":"{ESCAPED}"}}',
+        json.dumps({"a": f'{{"b":"{ESCAPED}"}}'}),
+        json.dumps({"a": json.dumps({"b": json.dumps([QUOTED])})}),
+        json.dumps({"a": base64.b64encode(QUOTED.encode()).decode()}),
+    ],
+)
+def test_a_value_is_found_in_json_however_it_is_escaped(text: str) -> None:
+    held = Broker([replace(MINE, value=QUOTED)])
+    assert held.real_value_in(text.encode()) == "API_KEY"
+    other = json.dumps({"a": "\\u0073k\n", "b": [ESCAPED[:-6]]})
+    assert held.real_value_in(other.encode()) is None
 
 
 def test_a_broker_shows_and_pickles_no_value(broker: Broker) -> None:

@@ -15,6 +15,7 @@ from unittest.mock import patch
 from hark.errors import PolicyError
 from hark.policy.model import McpServer, Policy
 from hark.toolservers import Caller, make_ready
+from mediator.credentials import Broker
 from mediator.mcp import connection, doors
 from tests.attacks.registry import Outcome, add, run_without
 from tests.mediator.mcp.rig import Client, call, door, program
@@ -105,7 +106,11 @@ def without(where: object, name: str, value: object) -> Callable[[], AbstractCon
 
 
 for name, defence, run in (
-    ("have the server give its credential away", without(connection, "leaked", lambda *_: None), _give_away),
+    (
+        "have the server give its credential away",
+        without(Broker, "real_value_in", lambda *_: None),
+        _give_away,
+    ),
     ("rewrite the program of the server", without(Caller, "writes", lambda *_: False), _rewritten),
     ("start servers without end", without(doors, "MAX_OPEN", 10 * MANY), _many),
     ("send a message without an end", without(connection, "MAX_FROM_AGENT", 1 << 40), _without_an_end),
