@@ -6,6 +6,7 @@ the boundary, for an earlier run's agent if not for this one's.
 """
 
 import os
+import pwd
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -111,6 +112,17 @@ class Caller:
                 f"keep it elsewhere"
             )
         return (command.executable, *arguments)
+
+
+def home_of(environ: Mapping[str, str]) -> str:
+    """Return the caller's home directory, `/` where there is none."""
+    home = environ.get("HOME", "")
+    if os.path.isabs(home):
+        return os.path.normpath(home)
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/"
 
 
 def _code_paths(env: Mapping[str, str]) -> list[str]:

@@ -33,10 +33,10 @@ def settle(
     grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory")]
     why = f"needed by {asked.command}"
     grants += [Grant(path, Access.READ, why) for path in needs if not _is_system(path)]
-    grants += [_granted(path, Access.READ, "read_paths", home) for path in policy.read_paths]
-    grants += [_granted(path, Access.WRITE, "write_paths", home) for path in policy.write_paths]
-    grants += [_granted(path, Access.READ, "-read", home) for path in asked.read]
-    grants += [_granted(path, Access.WRITE, "-write", home) for path in asked.write]
+    grants += [granted(path, Access.READ, "read_paths", home) for path in policy.read_paths]
+    grants += [granted(path, Access.WRITE, "write_paths", home) for path in policy.write_paths]
+    grants += [granted(path, Access.READ, "-read", home) for path in asked.read]
+    grants += [granted(path, Access.WRITE, "-write", home) for path in asked.write]
     chosen: dict[str, Grant] = {}
     for grant in grants:
         if grant.path not in chosen or grant.access is Access.WRITE:
@@ -66,7 +66,8 @@ def _is_system(path: str) -> bool:
     return within(path, ("/usr", "/bin", "/sbin", "/lib", "/lib64"))
 
 
-def _granted(path: str, access: Access, why: str, home: str) -> Grant:
+def granted(path: str, access: Access, why: str, home: str) -> Grant:
+    """Return the grant of one path that was asked for. Raises PolicyError."""
     real = os.path.realpath(expanded(path, home))
     if not os.path.lexists(real):
         raise PolicyError(f"{why} names {path}, which does not exist; create it or remove the grant")

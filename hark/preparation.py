@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from hark import environment, follow, git, mounted, nesting, outward, policy_file, project
-from hark.caller import Caller
+from hark.caller import Caller, home_of
 from hark.command import find_command, whole
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
@@ -74,7 +74,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     """Read everything one run needs. Raises PolicyError or CommandError, with nothing started or written."""
     from mediator import trust
 
-    home = _home(environ)
+    home = home_of(environ)
     policy = policy_file.read_policy(options.policy, environ, allow_all=options.allow_all)
     workdir = os.path.realpath(options.workdir or os.getcwd())
     surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect)
@@ -127,16 +127,6 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     held = (*secrets, *servers.secrets)
     followed = _followed(options, policy, plan)
     return Prepared(plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, followed)
-
-
-def _home(environ: Mapping[str, str]) -> str:
-    home = environ.get("HOME", "")
-    if os.path.isabs(home):
-        return os.path.normpath(home)
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return "/"
 
 
 def _user(environ: Mapping[str, str]) -> str:

@@ -190,6 +190,7 @@ class _Run:
                 self.say(summary.not_found(self.prepared.unseen))
             if code:
                 self._say_masked()
+            self._show_allowing(mediator.summary())
         except HarkError:
             raise
         except Exception as error:
@@ -341,18 +342,16 @@ class _Run:
             return found
 
     def _summarise(self, mediator: Mediator, before: dict[str, bytes]) -> None:
-        """Say what the user has to know: denials, warnings, changes to what runs itself, lines to paste."""
-        found = mediator.summary()
-        for line in summary.of_denials(found):
+        """Say what the user has to know: denials, warnings, changes to what runs itself."""
+        for line in summary.of_denials(mediator.summary()):
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
         for path, count in self._changes(before).items():
             self.say(summary.acted_on(os.path.relpath(path, self.plan.workdir), count))
-        self._show_allowing(found)
 
     def _show_allowing(self, found: Summary) -> None:
-        """Show what would allow the denials: bare lines, which can be pasted as they are."""
+        """Show what would allow the denials, last of all: bare lines, which can be pasted as they are."""
         from hark.allowing import allowing
         from mediator.wall import local_now
 

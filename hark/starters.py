@@ -38,12 +38,19 @@ _TAIL: Final = """
 [limits]
 time = "8h"
 """
+_SETTINGS: Final = """
+# The agent's home is empty in each run, so it asks what it asks at a first start. To keep your answers, make
+# it a directory of its own, switch on what is above, and put above the first line that begins with [:
+#
+# write_paths = ["{directory}"]
+#
+# Never {own}: what an agent writes there, your own sessions would run outside.
+"""
 _CLAUDE: Final = """\
 allow_hosts = [
     "api.anthropic.com",
     # "mcp-proxy.anthropic.com",   # connectors of a claude.ai account
-    # "platform.claude.com",       # these two: signing in, in place of an API key
-    # "claude.ai",
+    # "claude.ai",                 # signing in, in place of an API key: see platform.claude.com below, too
     # "downloads.claude.ai",       # updates of the program itself
 ]
 
@@ -51,9 +58,17 @@ allow_hosts = [
 [secrets.ANTHROPIC_API_KEY]
 hosts = ["api.anthropic.com"]
 
+# Asked by the first start in an empty home, with an API key too: "Unable to connect" without it. For signing
+# in, take away methods and paths.
+[[allow]]
+host = "platform.claude.com"
+methods = ["GET"]
+paths = ["/v1/oauth/hello"]
+
 [env.set]
 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1"   # no telemetry, error reports or update checks
-"""
+# CLAUDE_CONFIG_DIR = "/home/YOU/agents/claude"   # keeps settings, theme, trust and sessions
+""" + _SETTINGS.format(directory="~/agents/claude", own="~/.claude and ~/.claude.json")
 _CODEX: Final = """\
 allow_hosts = [
     "api.openai.com",
@@ -71,7 +86,10 @@ hosts = ["api.openai.com"]
 #
 # [sandbox]
 # nested = true
-"""
+
+# [env.set]
+# CODEX_HOME = "/home/YOU/agents/codex"   # keeps settings, trust and sessions
+""" + _SETTINGS.format(directory="~/agents/codex", own="~/.codex")
 _GEMINI: Final = """\
 allow_hosts = [
     "generativelanguage.googleapis.com",
@@ -84,7 +102,11 @@ allow_hosts = [
 [secrets.GEMINI_API_KEY]
 hosts = ["generativelanguage.googleapis.com"]
 in = ["header", "query"]
-"""
+
+[env.set]
+GEMINI_CLI_TRUST_WORKSPACE = "true"   # or --skip-trust; else it ends with 55 ("not in a trusted directory")
+# GEMINI_CLI_HOME = "/home/YOU/agents/gemini"   # keeps settings and sessions
+""" + _SETTINGS.format(directory="~/agents/gemini", own="~/.gemini")
 _AIDER: Final = """\
 allow_hosts = [
     "api.anthropic.com",

@@ -94,13 +94,18 @@ def _secret(server: McpServer, name: str, value: str) -> Secret:
     return Secret(called, value, placeholder_for(value), ())
 
 
-def _program(server: McpServer, caller: Caller, own: Mapping[str, str], port: int) -> "Program":
-    from mediator.mcp.program import Program
-
+def trusted(server: McpServer, caller: Caller) -> tuple[str, tuple[str, ...]]:
+    """Return where a server starts and what is run there. Raises PolicyError."""
     workdir = caller.expanded(server.workdir) if server.workdir else caller.home
     if not os.path.isdir(workdir):
         raise PolicyError(f"mcp.{server.name}: its workdir {workdir} is no directory; create it")
-    command = caller.trusted(server.command, workdir, f"mcp.{server.name}", server.env)
+    return workdir, caller.trusted(server.command, workdir, f"mcp.{server.name}", server.env)
+
+
+def _program(server: McpServer, caller: Caller, own: Mapping[str, str], port: int) -> "Program":
+    from mediator.mcp.program import Program
+
+    workdir, command = trusted(server, caller)
     env = caller.variables | dict(server.env) | dict(own)
     return Program(server.name, command, env, workdir, server.tools, port)
 

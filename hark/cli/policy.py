@@ -20,7 +20,8 @@ SPEC: Final = Spec(
     ),
     about="""\
 check prints what the policy means, one line for each fact, and then warnings: what in it may mean more
-than its author thinks. A policy that is none is refused with its place and its likely meaning.
+than its author thinks, and what of it hark run would refuse here and now. A policy that is none is
+refused with its place and its likely meaning.
 
 explain prints the verdict on one request as it would be now, the rule with its line, what would be
 recorded, and which secrets may be put in where.
@@ -50,7 +51,10 @@ def run(args: Args) -> int:
 
 
 def _check(policy: "Policy") -> int:
+    import os
+
     from hark.cli import output
+    from hark.foreseen import refusals
     from hark.policy.facts import facts
     from hark.policy.surprises import surprises
     from mediator.wall import local_now
@@ -59,6 +63,8 @@ def _check(policy: "Policy") -> int:
         output.say(_line(policy, fact))
     for fact in surprises(policy, local_now()):
         output.say(_line(policy, fact._replace(words=f"warning: {fact.words}")))
+    for fact in refusals(policy, os.environ, os.getcwd()):
+        output.say(_line(policy, fact._replace(words=f"warning: hark run would refuse here: {fact.words}")))
     return 0
 
 

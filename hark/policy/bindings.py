@@ -18,6 +18,10 @@ from hark.policy.model import (
 from hark.policy.reading import Node, path, variable
 from hark.policy.rules import path_pattern
 
+_NOT_IN_TCP: Final = (
+    "bytes are passed as they are and none can be put in; leave it out, and give the agent a login with few "
+    "rights, or let a proxy of yours log in for it"
+)
 _SOURCES: Final = ("env", "file", "command")
 _KEYS: Final = (*_SOURCES, "hosts", "in", "mount", "sigv4")
 
@@ -79,6 +83,8 @@ def _hosts(name: str, node: Node, table: dict[str, Node], rules: Sequence[Rule])
         read = _bound_to(name, rules)
         return table["hosts"].each(read, some="the secret could never be used")
     web = {HostRule(rule.host, port) for rule in rules if rule.speaks is Speaks.WEB for port in rule.ports}
+    if rules and not web:
+        node.fail(f"secrets.{name} has no host to go to, since all that is allowed speaks tcp: {_NOT_IN_TCP}")
     if len(web) != 1:
         node.fail(
             f"secrets.{name} is bound to no host and the policy allows {len(web)}; "
@@ -101,9 +107,7 @@ def _bound_to(name: str, rules: Sequence[Rule]) -> "Callable[[Node], HostRule]":
                 f'secrets.{name} is bound to {bound}, which nothing allows; add "{bound}" to allow_hosts'
             )
         if all(rule.speaks is Speaks.TCP for rule in covering):
-            node.fail(
-                f"secrets.{name} is bound to {bound}, which speaks tcp: none can be put in; leave it out"
-            )
+            node.fail(f"secrets.{name} is bound to {bound}, which speaks tcp: {_NOT_IN_TCP}")
         return bound
 
     return read

@@ -10,9 +10,9 @@ from hark.errors import PolicyError
 from hark.policy import wanted
 from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_name, decide_request
 from hark.policy.facts import surfaces, tools_in_words
-from hark.policy.host import HostError, format_authority, is_address, split_authority
+from hark.policy.host import HostError, format_authority, is_address, is_loopback, split_authority
 from hark.policy.lines import Lines
-from hark.policy.model import Body, Policy, Rule, Speaks, covers
+from hark.policy.model import Address, Body, Policy, Rule, Speaks, covers
 
 _PORTS: Final = {"https": 443, "wss": 443, "http": 80, "ws": 80, "tcp": 0}
 
@@ -48,6 +48,8 @@ def target(url: str, method: str) -> Target:
 
 def decide(policy: Policy, asked: Target, now: datetime) -> Verdict:
     """Judge it as the run would: the connection first, then the request."""
+    if is_loopback(asked.host):
+        return _inside(asked)
     dialled = decide_dial(policy, asked.host, asked.port, now)
     if asked.method is not None:
         return decide_request(policy, asked.host, asked.port, asked.method, asked.path, now=now)
@@ -60,6 +62,17 @@ def decide(policy: Policy, asked: Target, now: datetime) -> Verdict:
     return dialled
 
 
+def _inside(asked: Target) -> Deny:
+    """Deny what never reaches hark, with the table of a service of this machine."""
+    speaks = Speaks.WEB if asked.method is not None else Speaks.TCP
+    here = Address("127.0.0.1", asked.port)
+    return Deny(
+        f"{asked.host} is the agent's own loopback, so this never leaves the agent, whatever the policy says",
+        "",
+        wanted.table("name.host", asked.port, speaks=speaks, upstream=here),
+    )
+
+
 def explained(policy: Policy, asked: Target, verdict: Verdict, now: datetime) -> Iterator[str]:
     """Yield the lines of an explanation of a verdict that was reached now."""
     match verdict:
@@ -68,19 +81,22 @@ def explained(policy: Policy, asked: Target, verdict: Verdict, now: datetime) ->
             yield f"by: {name}{_where(policy, rule)}"
             yield from _allowed(policy, asked, rule)
         case Deny(reason, hint, table, rule):
-            yield f"denied: {asked}"
+            yield f"{'never reached' if is_loopback(asked.host) else 'denied'}: {asked}"
             yield f"why: {reason}{_where(policy, rule)}"
             yield f"recorded: {_recorded(policy, asked, now)}"
             if hint:
                 yield f'to allow it: add "{hint}" to allow_hosts'
             if table:
-                yield from ("to allow it:", *(f"    {line}" for line in table.split("\n")))
+                lead = "for a service of this machine" if is_loopback(asked.host) else "to allow it"
+                yield from (f"{lead}:", *(f"    {line}" for line in table.split("\n")))
         case _:
             assert_never(verdict)
 
 
 def _recorded(policy: Policy, asked: Target, now: datetime) -> str:
     """Say what of a denial is on the record: a name that is denied has no address to connect to."""
+    if is_loopback(asked.host):
+        return "nothing"
     if not is_address(asked.host) and isinstance(decide_name(policy, asked.host, now), Deny):
         return "the question for its name and this verdict; it gets no address, so no connection follows"
     if asked.method is None:

@@ -52,6 +52,14 @@ def is_address(host: str) -> bool:
     return ":" in host or _is_number(host.rpartition(".")[2])
 
 
+def is_loopback(host: str) -> bool:
+    """Tell whether a canonical host stands for whoever asks: what an agent sends there never leaves it."""
+    if is_address(host):
+        address = ipaddress.ip_address(host)
+        return address.is_loopback or address.is_unspecified
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def split_authority(text: str, default_port: int) -> tuple[str, int]:
     """Split `host`, `host:port`, `[v6]` or `[v6]:port` and return the canonical host and the port.
 

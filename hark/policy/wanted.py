@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from hark.policy.model import HTTPS_PORT, Speaks
+from hark.policy.model import HTTPS_PORT, Address, Speaks
 from hark.policy.paths import Ambiguous, Spelled, wrong_pattern
 
 MAX_SHOWN: Final = 120  # characters of what the agent wrote; the record has the request whole
@@ -16,6 +16,7 @@ def table(
     path: Spelled | Ambiguous | None = None,
     *,
     speaks: Speaks = Speaks.WEB,
+    upstream: Address | None = None,
 ) -> str:
     """Return an `[[allow]]` table for this host, and for this method and path alone where they are given.
 
@@ -30,6 +31,8 @@ def table(
         if method != method.upper() or method == "CONNECT" or len(method) > MAX_SHOWN:
             return ""
         lines.append(f"methods = [{json.dumps(method)}]")
+    if upstream is not None:
+        lines.append(f"upstream = {json.dumps(str(upstream))}")
     match path:
         case None:
             pass

@@ -51,3 +51,10 @@ def test_a_command_line_that_makes_no_sense_is_usage(file, words, sentence):
     code, out, err = hark("policy", *(file if word == "FILE" else word for word in words))
     assert (code, out) == (2, "")
     assert sentence in err
+
+
+def test_check_says_what_a_run_would_refuse_here(tmp_path):
+    (tmp_path / "p.toml").write_text('read_paths = ["/no/such/place"]\n')
+    code, out, _ = hark("policy", "check", tmp_path / "p.toml")
+    assert code == 0
+    assert "p.toml:1: warning: hark run would refuse here: read_paths names /no/such/place, which does" in out

@@ -38,7 +38,9 @@ def test_a_secret_is_bound_to_nothing_that_no_rule_allows(host):
 
 
 def test_a_secret_is_bound_to_nothing_that_speaks_tcp():
-    assert "speaks tcp" in refused(secret('hosts = ["db.host:5432"]'))
+    assert "let a proxy of yours log in for it" in refused(secret('hosts = ["db.host:5432"]'))
+    only = '[[allow]]\nhost = "db.host"\nport = 5432\nprotocol = "tcp"\n[secrets.K]\n'
+    assert "all that is allowed speaks tcp" in refused(only)
 
 
 def test_without_hosts_a_secret_goes_to_the_only_host_that_is_allowed():

@@ -104,6 +104,22 @@ def test_what_is_denied_is_told_with_what_would_allow_it():
     ]
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "a.localhost"])
+def test_what_goes_to_the_agents_own_loopback_never_reaches_us_whatever_is_allowed(host):
+    policy = read(f'allow_hosts = ["{host}:8000"]')
+    asked = target(f"http://{host}:8000/x", "GET")
+    verdict = decide(policy, asked, NOON)
+    assert isinstance(verdict, Deny)
+    first, why, recorded, lead, *table = explained(policy, asked, verdict, NOON)
+    assert first == f"never reached: GET of /x at {host}:8000"
+    assert "the agent's own loopback" in why
+    assert recorded == "recorded: nothing"
+    assert lead == "for a service of this machine:"
+    mended = read("\n".join(table))
+    assert isinstance(decide(mended, target("http://name.host:8000/x", "GET"), NOON), Allow)
+    assert str(mended.allow[0].upstream) == "127.0.0.1:8000"
+
+
 def test_raw_tcp_is_not_what_a_rule_for_the_web_allows():
     asked = target("tcp://api.example.com:443", "GET")
     assert isinstance(decide(POLICY, asked, NOON), Deny)

@@ -16,12 +16,14 @@ protocol = "tcp"
 upstream = "127.0.0.1:5432"
 [[allow]]
 host = "git.example.com"
+methods = ["GET", "PATCH", "PROPFIND"]
 paths = ["/acme/**"]
 until = 2031-01-01T00:00:00Z
 [secrets.K]
 hosts = ["api.example.com"]
 [env]
 pass = ["LANG"]
+set = { PGUSER = "reader" }
 [[publish]]
 port = 80
 """
@@ -45,7 +47,20 @@ def test_an_ordinary_policy_surprises_nobody():
         ('[[allow]]\nhost = "a.example"\nuntil = 2020-01-01T00:00:00Z', "allows nothing any more"),
         ('[[allow]]\nhost = "a.example"\nport = 443\nprotocol = "tcp"', "raw TCP to port 443"),
         ('[[allow]]\nhost = "a.example"\npaths = ["/**"]', "which every path matches"),
-        ('allow_hosts = ["db.host"]', "has no upstream"),
+        ('allow_hosts = ["db.host"]', "has no upstream, and no name server knows it: say what it stands for"),
+        ('allow_hosts = ["127.0.0.1:8000"]', 'host = "NAME.host", port = 8000, upstream = "127.0.0.1:8000"'),
+        ('allow_hosts = ["[::1]:8000"]', "the agent's own loopback"),
+        ('allow_hosts = ["0.0.0.0:8000"]', "the agent's own loopback"),
+        (
+            '[[allow]]\nhost = "localhost"\nport = 5432\nprotocol = "tcp"',
+            'port = 5432, protocol = "tcp", upstream',
+        ),
+        (
+            '[[allow]]\nhost = "a.example"\nmethods = ["GTE"]',
+            "GTE is no method that HTTP knows; did you mean GET?",
+        ),
+        ('[env]\nset = { PGPASSWORD = "x" }', "PGPASSWORD looks like a credential"),
+        ('[mcp.m]\ncommand = ["m"]\nenv = { API_KEY = "x" }', "see secrets of [mcp.m]"),
         ('read_paths = ["/srv/out/in"]\nwrite_paths = ["/srv/out"]', "may write it too"),
         ('allow_hosts = ["a.example"]\nwrite_paths = ["/srv"]\n[secrets.K]\nfile = "/srv/k"', "masked there"),
         ('[env]\npass = ["GITHUB_TOKEN"]', "looks like a credential"),
