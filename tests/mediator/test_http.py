@@ -29,6 +29,9 @@ class Answer:
     reset: bool = False
     done: bool = False
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    hints: list[tuple[bytes, bytes]] = field(default_factory=list)
+    """The headers of interim answers."""
+    trailers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
 
 class Client:
@@ -92,6 +95,10 @@ class Client:
             case h2.events.ResponseReceived():
                 answer.headers = list(event.headers)
                 answer.status = int(dict(event.headers)[b":status"])
+            case h2.events.InformationalResponseReceived():
+                answer.hints += event.headers
+            case h2.events.TrailersReceived():
+                answer.trailers += event.headers
             case h2.events.DataReceived():
                 answer.body += event.data
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
@@ -271,7 +278,6 @@ def test_a_body_that_is_never_finished_gives_its_room_back(
 
 
 def test_an_interim_answer_passes_to_an_agent_that_speaks_http2() -> None:
-    hints: list[tuple[bytes, bytes]] = []
     with pair() as (rig, client, upstream):
 
         @upstream.on("/hints")
@@ -279,23 +285,14 @@ def test_an_interim_answer_passes_to_an_agent_that_speaks_http2() -> None:
             call.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
             call.reply(200, b"real")
 
-        take = client.take
-
-        def taking(event: h2.events.Event) -> None:
-            if isinstance(event, h2.events.InformationalResponseReceived):
-                hints.extend(event.headers)
-            take(event)
-
-        client.take = taking  # type: ignore[method-assign]
         (answer,) = client.wait(client.ask("/hints"))
         (interim,) = rig.recorder.of(Interim)
     assert (answer.status, answer.body) == (200, b"real")
-    assert hints == [(b":status", b"103"), (b"link", b"</x>")]
+    assert answer.hints == [(b":status", b"103"), (b"link", b"</x>")]
     assert interim.status == 103
 
 
 def test_trailers_of_http1_reach_http2_in_small_letters() -> None:
-    trailers: list[tuple[bytes, bytes]] = []
     with pair() as (rig, client, upstream):
 
         @upstream.on("/t")
@@ -304,14 +301,7 @@ def test_trailers_of_http1_reach_http2_in_small_letters() -> None:
             call.chunk(b"body")
             call.wfile.write(b"0\r\nX-Sum: 42\r\n\r\n")
 
-        take = client.take
-
-        def taking(event: h2.events.Event) -> None:
-            if isinstance(event, h2.events.TrailersReceived):
-                trailers.extend(event.headers)
-            take(event)
-
-        client.take = taking  # type: ignore[method-assign]
-        assert client.wait(client.ask("/t"))[0].body == b"body"
+        (answer,) = client.wait(client.ask("/t"))
         assert rig.fatal == []
-    assert trailers == [(b"x-sum", b"42")]
+    assert answer.body == b"body"
+    assert answer.trailers == [(b"x-sum", b"42")]

@@ -10,11 +10,11 @@ from tests.mediator.test_judgement import HOST, asked, narrowed
 AS_ASKED = Meant("GET", "/a")
 
 
-def test_a_request_without_such_headers_means_what_it_says():
+def test_a_request_without_such_headers_means_what_it_says() -> None:
     assert meanings(b"GET", b"/a", ((b"accept", b"*/*"),)) == (AS_ASKED,)
 
 
-def test_every_pair_of_a_method_and_a_path_is_a_meaning():
+def test_every_pair_of_a_method_and_a_path_is_a_meaning() -> None:
     headers = ((b"X-HTTP-Method-Override", b" delete "), (b"x-original-url", b"/b"))
     assert set(meanings(b"GET", b"/a", headers)) == {
         AS_ASKED,
@@ -24,7 +24,7 @@ def test_every_pair_of_a_method_and_a_path_is_a_meaning():
     }
 
 
-def test_more_such_headers_than_anybody_sends_are_refused():
+def test_more_such_headers_than_anybody_sends_are_refused() -> None:
     many = tuple((b"x-original-url", b"/%d" % number) for number in range(MAX_HEADERS + 1))
     assert meanings(b"GET", b"/a", many) == ()
     judged = judge(asked(HOST, *many), link_to())
@@ -44,7 +44,9 @@ def test_more_such_headers_than_anybody_sends_are_refused():
         ((b"x-original-url", b"http://api.example.test/public/x"), "does not begin with a slash"),
     ],
 )
-def test_a_header_that_asks_for_what_no_rule_allows_is_refused(header: tuple[bytes, bytes], words: str):
+def test_a_header_that_asks_for_what_no_rule_allows_is_refused(
+    header: tuple[bytes, bytes], words: str
+) -> None:
     here = narrowed(methods=("GET",), paths=("/public/**",))
     judged = judge(asked(HOST, header, path=b"/public/a"), here)
     assert isinstance(judged, Refusal)
@@ -53,7 +55,7 @@ def test_a_header_that_asks_for_what_no_rule_allows_is_refused(header: tuple[byt
     assert isinstance(judge(asked(HOST, *fine, path=b"/public/a"), here), Forward)
 
 
-def test_an_underscore_is_a_dash_to_many_servers():
+def test_an_underscore_is_a_dash_to_many_servers() -> None:
     found = meanings(b"GET", b"/", ((b"X_HTTP_Method-Override", b"delete"), (b"x_original_url", b"/admin")))
     assert ("DELETE", "/admin") in {(one.method, one.path) for one in found}
     assert paths_of(b"/", ((b"X_Rewrite_URL", b" /other"), (b"x", b"/no"))) == (b"/", b"/other")

@@ -51,5 +51,5 @@ def test_an_answer_to_a_command_reaches_who_asked() -> None:
     assert isinstance(next(passed), commands.SendData)
     assert isinstance(next(passed), commands.OpenConnection)
     with contextlib.suppress(StopIteration):
-        passed.send("no route")  # type: ignore[arg-type]
+        passed.send("no route")
     assert heard == ["no route"]

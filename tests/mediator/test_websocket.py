@@ -11,6 +11,34 @@ from mediator.held import Room
 from mediator.websocket import MAX_PIECE, Direction, FramingError, Piece, goodbye
 
 
+class Stop:
+    """A stage that stops a message with this word in it."""
+
+    resizes = False
+    waiting = False
+
+    def __init__(self, word: bytes) -> None:
+        self._word = word
+
+    def feed(self, data: bytes) -> bytes:
+        if self._word in data:
+            raise StoppedError("no")
+        return data
+
+    def release(self) -> bytes:
+        return b""
+
+    def finish(self) -> bytes:
+        return b""
+
+
+def stopping(word: bytes) -> Direction:
+    """Return what an agent says; a message with `word` in it is stopped."""
+    return Direction(
+        from_agent=True, way=lambda: RequestBody(checked=Chain((Stop(word),)), sent=Chain()), room=Room()
+    )
+
+
 def way() -> RequestBody:
     return RequestBody(checked=Chain(), sent=Chain())
 
@@ -137,40 +165,12 @@ def test_what_is_no_frame_is_an_error_with_its_code(sent: bytes, code: int, size
 
 
 def test_a_message_that_is_stopped_does_not_pass() -> None:
-    class Stop:
-        resizes = False
-
-        def feed(self, data: bytes) -> bytes:
-            if b"stop" in data:
-                raise StoppedError("no")
-            return data
-
-        def finish(self) -> bytes:
-            return b""
-
-    to = Direction(
-        from_agent=True, way=lambda: RequestBody(checked=Chain((Stop(),)), sent=Chain()), room=Room()
-    )
+    to = stopping(b"stop")
     assert [piece.data for piece in fed(to, frame(1, b"go"))] == [b"go"]
     with pytest.raises(StoppedError):
         list(fed(to, frame(1, b"st", fin=False) + frame(0, b"op")))
     with pytest.raises(StoppedError):
-        list(fed(direction_like(to), frame(9, b"stop")))
-
-
-def direction_like(_: Direction) -> Direction:
-    class Stop:
-        resizes = False
-
-        def feed(self, data: bytes) -> bytes:
-            raise StoppedError("no")
-
-        def finish(self) -> bytes:
-            return b""
-
-    return Direction(
-        from_agent=True, way=lambda: RequestBody(checked=Chain((Stop(),)), sent=Chain()), room=Room()
-    )
+        list(fed(stopping(b""), frame(9, b"stop")))
 
 
 def test_a_goodbye_of_our_own_is_cut_to_what_a_close_frame_holds() -> None:

@@ -9,24 +9,24 @@ import pytest
 from hark.bundle.events import McpMessage, ToolCallRequest, ToolCallResult
 from mediator.mcp import connection, lines
 from tests.mediator.mcp.rig import Client, call, door, messages, program, text_of
-from tests.mediator.rig import secret
+from tests.mediator.rig import Rig, secret
 from tests.support.waiting import until
 
 VALUE = "sk-real-5e884898da28047151d0"
 PLACEHOLDER = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
 
 
-def ends(rig) -> list[str]:  # type: ignore[no-untyped-def]
+def ends(rig: Rig) -> list[str]:
     return [one.note for one in rig.recorder.of(McpMessage) if not one.data]
 
 
-def ended(rig) -> str:  # type: ignore[no-untyped-def]
+def ended(rig: Rig) -> str:
     """Return how the connection ended, once it has."""
     until(lambda: ends(rig))
     return ends(rig)[0]
 
 
-def test_messages_pass_both_ways_and_all_of_them_are_recorded():
+def test_messages_pass_both_ways_and_all_of_them_are_recorded() -> None:
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}
     with door() as (rig, client):
         answer = client.ask(hello)
@@ -51,7 +51,7 @@ def answer_of(line: str) -> object:
     return json.loads(line)["result"]
 
 
-def test_a_denied_call_does_not_reach_the_server_and_the_next_one_does(tmp_path: Path):
+def test_a_denied_call_does_not_reach_the_server_and_the_next_one_does(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     with door(program(tools=("echo",), env={"SEEN": str(seen)})) as (rig, client):
         refused = client.call("delete", 7)
@@ -77,7 +77,7 @@ def test_a_denied_call_does_not_reach_the_server_and_the_next_one_does(tmp_path:
         (b"\xff\xfe{\x00}\x00\n", "UTF-8"),
     ],
 )
-def test_what_cannot_be_read_ends_the_connection_in_words(sent: bytes, why: str, tmp_path: Path):
+def test_what_cannot_be_read_ends_the_connection_in_words(sent: bytes, why: str, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     with door(program(env={"SEEN": str(seen)})) as (rig, client):
         client.send(sent)
@@ -87,7 +87,7 @@ def test_what_cannot_be_read_ends_the_connection_in_words(sent: bytes, why: str,
     assert not seen.exists()
 
 
-def test_a_message_without_an_end_is_not_held_beyond_its_ceiling(monkeypatch: pytest.MonkeyPatch):
+def test_a_message_without_an_end_is_not_held_beyond_its_ceiling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "MAX_FROM_AGENT", 1000)
     with door() as (rig, client):
         client.send(b"x" * 1001)
@@ -95,7 +95,7 @@ def test_a_message_without_an_end_is_not_held_beyond_its_ceiling(monkeypatch: py
         assert "longer" in ended(rig)
 
 
-def test_a_message_that_the_agent_cuts_short_is_not_passed(tmp_path: Path):
+def test_a_message_that_the_agent_cuts_short_is_not_passed(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     with door(program(env={"SEEN": str(seen)})) as (_, client):
         client.send(json.dumps(call("echo")).encode())
@@ -104,7 +104,7 @@ def test_a_message_that_the_agent_cuts_short_is_not_passed(tmp_path: Path):
     assert not seen.exists()
 
 
-def test_the_answer_to_a_client_that_asks_and_closes_still_comes():
+def test_the_answer_to_a_client_that_asks_and_closes_still_comes() -> None:
     with door() as (_, client):
         client.send(call("echo", 5, b=1))
         client.done()
@@ -113,7 +113,7 @@ def test_the_answer_to_a_client_that_asks_and_closes_still_comes():
 
 
 @pytest.mark.parametrize("form", ["plain", "base64", "escaped"])
-def test_a_credential_does_not_reach_the_agent_or_the_record(form: str):
+def test_a_credential_does_not_reach_the_agent_or_the_record(form: str) -> None:
     held = (secret(VALUE, name="TOKEN of mcp.fake"),)
     with door(program(env={"TOKEN": VALUE}), held) as (rig, client):
         answer = client.call("leak", name="TOKEN", form=form)
@@ -124,12 +124,12 @@ def test_a_credential_does_not_reach_the_agent_or_the_record(form: str):
     assert rig.fatal == []
 
 
-def test_without_the_search_it_does():
+def test_without_the_search_it_does() -> None:
     with door(program(env={"TOKEN": VALUE})) as (_, client):
         assert text_of(client.call("leak", name="TOKEN")) == VALUE
 
 
-def test_a_placeholder_is_not_passed_to_a_server():
+def test_a_placeholder_is_not_passed_to_a_server() -> None:
     with door(secrets=(secret(VALUE, "api.example.test"),)) as (_, client):
         answer = client.call("echo", 3, key=PLACEHOLDER)
         assert answer["id"] == 3
@@ -143,7 +143,7 @@ def test_a_placeholder_is_not_passed_to_a_server():
 )
 def test_a_server_that_fails_ends_the_connection_in_words(
     tool: str, arguments: dict[str, int], why: str, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(connection, "MAX_FROM_SERVER", 1000)
     with door() as (rig, client):
         assert why in client.call(tool, **arguments)["error"]["message"]
@@ -152,7 +152,7 @@ def test_a_server_that_fails_ends_the_connection_in_words(
         assert any(why in line for line in rig.mediator.summary().warnings)
 
 
-def test_a_servers_last_words_are_told_unless_a_credential_is_in_them():
+def test_a_servers_last_words_are_told_unless_a_credential_is_in_them() -> None:
     held = (secret(VALUE, name="TOKEN of mcp.fake"),)
     with door(program(env={"TOKEN": VALUE}), held) as (rig, client):
         client.call("exit", words="no such database\x1b[31m")
@@ -166,14 +166,14 @@ def test_a_servers_last_words_are_told_unless_a_credential_is_in_them():
         assert told.endswith("exit code 4")
 
 
-def test_a_server_that_is_not_there_is_said():
+def test_a_server_that_is_not_there_is_said() -> None:
     with door(program(argv=("/no/such/server",))) as (rig, client):
         assert "exit code 127" in client.call("echo")["error"]["message"]
         ended(rig)
         assert "/no/such/server" in rig.mediator.summary().warnings[0]
 
 
-def test_a_server_is_not_started_before_a_message_passes(tmp_path: Path):
+def test_a_server_is_not_started_before_a_message_passes(tmp_path: Path) -> None:
     started = tmp_path / "started"
     one = program(tools=(), argv=("/bin/sh", "-c", f"touch {started}; cat"))
     with door(one) as (rig, client):
@@ -183,7 +183,7 @@ def test_a_server_is_not_started_before_a_message_passes(tmp_path: Path):
         assert not started.exists()
 
 
-def test_nothing_of_a_server_outlives_its_connection():
+def test_nothing_of_a_server_outlives_its_connection() -> None:
     with door() as (rig, client):
         orphan = int(text_of(client.call("orphan")))
         assert os.path.exists(f"/proc/{orphan}")
@@ -192,7 +192,7 @@ def test_nothing_of_a_server_outlives_its_connection():
         assert not os.path.exists(f"/proc/{orphan}")
 
 
-def test_a_server_that_hangs_and_minds_no_signal_ends_with_the_run(tmp_path: Path):
+def test_a_server_that_hangs_and_minds_no_signal_ends_with_the_run(tmp_path: Path) -> None:
     script = f"trap '' TERM; read x; echo $$ > {tmp_path}/pid; while :; do sleep 1000; done"
     with door(program(argv=("/bin/sh", "-c", script))) as (rig, client):
         client.send(call("echo"))
@@ -205,7 +205,7 @@ def test_a_server_that_hangs_and_minds_no_signal_ends_with_the_run(tmp_path: Pat
     assert rig.fatal == []
 
 
-def test_what_cannot_be_recorded_is_not_passed(tmp_path: Path):
+def test_what_cannot_be_recorded_is_not_passed(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     with door(program(env={"SEEN": str(seen)})) as (rig, client):
         client.call("echo")
@@ -217,7 +217,7 @@ def test_what_cannot_be_recorded_is_not_passed(tmp_path: Path):
     assert rig.fatal
 
 
-def test_two_connections_have_a_server_each():
+def test_two_connections_have_a_server_each() -> None:
     with door() as (rig, client):
         other = Client(rig)
         assert text_of(client.call("echo", 1)) == text_of(other.call("echo", 1)) == "{}"
@@ -225,5 +225,5 @@ def test_two_connections_have_a_server_each():
     assert len({one.connection for one in rig.recorder.of(McpMessage)}) == 2
 
 
-def test_the_ceilings_leave_room_for_pictures():
+def test_the_ceilings_leave_room_for_pictures() -> None:
     assert lines.MAX_FROM_AGENT < lines.MAX_FROM_SERVER < 64 << 20

@@ -9,10 +9,10 @@ from launcher.plan import GATEWAY_V4, GATEWAY_V6
 from mediator.mcp import doors
 from mediator.mcp.program import FIRST_PORT
 from tests.mediator.mcp.rig import Client, door, program, text_of
-from tests.mediator.rig import running
+from tests.mediator.rig import Rig, running
 
 
-def refused(rig) -> bool:  # type: ignore[no-untyped-def]
+def refused(rig: Rig) -> bool:
     """Tell whether one more connection is reset."""
     try:
         more = Client(rig)
@@ -26,7 +26,7 @@ def refused(rig) -> bool:  # type: ignore[no-untyped-def]
         more.close()
 
 
-def test_a_connection_is_recorded_with_the_table_that_allows_it():
+def test_a_connection_is_recorded_with_the_table_that_allows_it() -> None:
     with door() as (rig, client):
         client.call("echo")
         (attempt,) = rig.recorder.of(EgressAttempt)
@@ -38,7 +38,7 @@ def test_a_connection_is_recorded_with_the_table_that_allows_it():
 @pytest.mark.parametrize(
     "place", [(GATEWAY_V4, FIRST_PORT + 1), ("198.51.100.7", FIRST_PORT), (GATEWAY_V6, FIRST_PORT)]
 )
-def test_no_other_address_or_port_is_a_door(place: tuple[str, int]):
+def test_no_other_address_or_port_is_a_door(place: tuple[str, int]) -> None:
     with running(mcp=(program(),)) as rig, rig.dial(*place) as sock:
         sock.sendall(b'{"id":1,"method":"ping"}\n')
         with contextlib.suppress(OSError):
@@ -46,7 +46,7 @@ def test_no_other_address_or_port_is_a_door(place: tuple[str, int]):
         assert not any(decision.allowed for decision in rig.recorder.of(EgressDecision))
 
 
-def test_without_servers_there_is_no_door():
+def test_without_servers_there_is_no_door() -> None:
     with running() as rig, rig.dial(GATEWAY_V4, FIRST_PORT) as sock:
         sock.sendall(b'{"id":1,"method":"ping"}\n')
         with contextlib.suppress(OSError):
@@ -54,7 +54,7 @@ def test_without_servers_there_is_no_door():
         assert rig.recorder.of(McpMessage) == []
 
 
-def test_open_connections_are_bounded_and_room_comes_back(monkeypatch: pytest.MonkeyPatch):
+def test_open_connections_are_bounded_and_room_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors, "MAX_OPEN", 2)
     with door() as (rig, client):
         client.call("echo")
@@ -71,7 +71,7 @@ def test_open_connections_are_bounded_and_room_comes_back(monkeypatch: pytest.Mo
     assert denials == ["2 are open already of the connections to tool servers"]
 
 
-def test_the_lines_at_the_end_of_a_run_are_bounded(monkeypatch: pytest.MonkeyPatch):
+def test_the_lines_at_the_end_of_a_run_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors, "MAX_WARNINGS", 2)
     with door(program(tools=())) as (rig, client):
         for number in range(5):
@@ -81,7 +81,7 @@ def test_the_lines_at_the_end_of_a_run_are_bounded(monkeypatch: pytest.MonkeyPat
     assert "hark inspect" in warnings[-1]
 
 
-def test_connections_of_a_run_are_bounded(monkeypatch: pytest.MonkeyPatch):
+def test_connections_of_a_run_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors, "MAX_MADE", 1)
     with door() as (rig, client):
         client.call("echo")

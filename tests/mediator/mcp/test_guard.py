@@ -33,7 +33,7 @@ def wait_gone(*processes: int) -> None:
 
 
 @pytest.mark.parametrize("how", ["the server ends", "its life ends", "the guard is killed"])
-def test_the_server_and_its_orphans_are_gone(how: str, tmp_path: Path):
+def test_the_server_and_its_orphans_are_gone(how: str, tmp_path: Path) -> None:
     process, life = start(tmp_path, ORPHAN)
     main, orphan = number_in(tmp_path / "main"), number_in(tmp_path / "orphan")
     if how == "the server ends":
@@ -55,7 +55,7 @@ def test_the_server_and_its_orphans_are_gone(how: str, tmp_path: Path):
     process.stdin.close()
 
 
-def test_a_server_that_minds_no_signal_is_killed(tmp_path: Path):
+def test_a_server_that_minds_no_signal_is_killed(tmp_path: Path) -> None:
     process, life = start(tmp_path, "trap '' TERM; echo $$ > {0}/main; while :; do sleep 1000; done")
     main = number_in(tmp_path / "main")
     os.close(life)
@@ -65,7 +65,7 @@ def test_a_server_that_minds_no_signal_is_killed(tmp_path: Path):
     process.stdin.close()
 
 
-def test_a_server_has_no_descriptor_but_its_streams(tmp_path: Path):
+def test_a_server_has_no_descriptor_but_its_streams(tmp_path: Path) -> None:
     process, life = start(tmp_path, "ls -l /proc/self/fd > {0}/fds")
     process.wait(20)
     os.close(life)

@@ -25,7 +25,7 @@ from mediator.mcp.jsonrpc import (
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "t", "arguments": {"a": 1}}}
 
 
-def test_a_call_a_request_a_notification_and_answers_are_told_apart():
+def test_a_call_a_request_a_notification_and_answers_are_told_apart() -> None:
     assert read(json.dumps(CALL).encode()) == Packet((Call(1, "t", {"a": 1}),), batch=False)
     assert read(b'{"id":"x","method":"ping"}').messages == (Request("x", "ping"),)
     assert read(b'{"method":"notifications/initialized"}').messages == (
@@ -39,7 +39,7 @@ def test_a_call_a_request_a_notification_and_answers_are_told_apart():
     assert read(b'{"id":1,"error":{"code":-1}}').messages == (Response(1, b'{"code":-1}', is_error=True),)
 
 
-def test_a_batch_holds_its_messages_in_order():
+def test_a_batch_holds_its_messages_in_order() -> None:
     packet = read(json.dumps([CALL, {"method": "m"}]).encode())
     assert packet.batch
     assert packet.messages == (Call(1, "t", {"a": 1}), Request(None, "m"))
@@ -48,7 +48,7 @@ def test_a_batch_holds_its_messages_in_order():
 @pytest.mark.parametrize(
     "method", [r"tools\/call", r"\u0074ools/call", r"\u0074\u006f\u006f\u006c\u0073\u002fcall"]
 )
-def test_an_escaped_method_is_what_it_says(method: str):
+def test_an_escaped_method_is_what_it_says(method: str) -> None:
     raw = f'{{"id":1,"method":"{method}","params":{{"name":"\\u0074"}}}}'
     assert read(raw.encode()).messages == (Call(1, "t", {}),)
 
@@ -93,33 +93,33 @@ def test_an_escaped_method_is_what_it_says(method: str):
         ("[" + ",".join(['{"method":"a"}'] * (MAX_BATCH + 1)) + "]", "more than"),
     ],
 )
-def test_what_two_readers_could_take_differently_is_refused(raw: str, why: str):
+def test_what_two_readers_could_take_differently_is_refused(raw: str, why: str) -> None:
     with pytest.raises(MessageError, match=why):
         read(raw.encode())
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1"])
-def test_nothing_but_utf_8_is_read(encoding: str):
+def test_nothing_but_utf_8_is_read(encoding: str) -> None:
     with pytest.raises(MessageError):
         read('{"method":"ä"}'.encode(encoding))
 
 
-def test_an_infinite_number_is_no_id():
+def test_an_infinite_number_is_no_id() -> None:
     with pytest.raises(MessageError, match="fraction"):
         read(b'{"id":1e999,"method":"a"}')
 
 
-def test_a_name_is_valid_text_and_bounded():
+def test_a_name_is_valid_text_and_bounded() -> None:
     assert readable("a\ud800") == "a\\ud800"
     assert len(readable("x" * 1_000_000)) < 2 * MAX_NAME
 
 
-def test_half_a_surrogate_pair_stays_an_escape():
+def test_half_a_surrogate_pair_stays_an_escape() -> None:
     assert compact({"a": "\ud800"}) == b'{"a":"\\ud800"}'
     assert compact({"a": "ä"}) == '{"a":"ä"}'.encode()
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_packet_or_refused(data: bytes):
+def test_any_bytes_are_a_packet_or_refused(data: bytes) -> None:
     with contextlib.suppress(MessageError):
         assert read(data).messages

@@ -11,7 +11,7 @@ from mediator.mcp.judge import DENIED, MAX_MATCHED, answer, judge, judge_call, u
 TOOLS = (ToolRule("search"), ToolRule("read", {"path": "/srv/[a-z]+", "depth": "[0-9]"}))
 
 
-def test_a_listed_tool_is_allowed_and_any_other_denied_with_the_line_that_would_allow_it():
+def test_a_listed_tool_is_allowed_and_any_other_denied_with_the_line_that_would_allow_it() -> None:
     assert judge_call(TOOLS, Call(1, "search", {"q": "x"}), "allow_tools") is None
     denied = judge_call(TOOLS, Call(1, "delete", {}), "allow_tools")
     assert denied is not None
@@ -19,7 +19,7 @@ def test_a_listed_tool_is_allowed_and_any_other_denied_with_the_line_that_would_
     assert "delete" in denied.reason
 
 
-def test_without_a_list_every_tool_is_allowed_and_with_an_empty_one_none():
+def test_without_a_list_every_tool_is_allowed_and_with_an_empty_one_none() -> None:
     assert judge_call(None, Call(1, "any", {}), "tools") is None
     assert judge_call((), Call(1, "any", {}), "tools") is not None
 
@@ -38,23 +38,23 @@ def test_without_a_list_every_tool_is_allowed_and_with_an_empty_one_none():
         ({"path": "/srv/" + "a" * MAX_MATCHED, "depth": 3}, False),
     ],
 )
-def test_a_named_argument_must_match_whole(arguments: dict[str, object], allowed: bool):
+def test_a_named_argument_must_match_whole(arguments: dict[str, object], allowed: bool) -> None:
     assert (judge_call(TOOLS, Call(1, "read", arguments), "tools") is None) == allowed
 
 
-def test_a_denial_does_not_grow_with_the_name():
+def test_a_denial_does_not_grow_with_the_name() -> None:
     denied = judge_call(TOOLS, Call(1, "x" * 1_000_000, {}), "tools")
     assert denied is not None
     assert len(denied.words) < 1000
     assert denied.hint == ""
 
 
-def test_names_are_compared_exactly():
+def test_names_are_compared_exactly() -> None:
     for name in ("Search", "search ", "s\u0435arch", "\u017fearch"):
         assert judge_call(TOOLS, Call(1, name, {}), "tools") is not None
 
 
-def test_one_denied_call_denies_its_batch_and_every_request_in_it_is_answered():
+def test_one_denied_call_denies_its_batch_and_every_request_in_it_is_answered() -> None:
     call = {"method": "tools/call", "params": {"name": "search"}}
     bad = {"method": "tools/call", "params": {"name": "delete"}}
     packet = read(json.dumps([call | {"id": 1}, bad | {"id": "b"}, {"method": "note"}, bad]).encode())
@@ -66,7 +66,7 @@ def test_one_denied_call_denies_its_batch_and_every_request_in_it_is_answered():
     assert {error["error"]["code"] for error in said} == {DENIED}
 
 
-def test_a_lone_request_is_answered_alone_and_a_notification_not_at_all():
+def test_a_lone_request_is_answered_alone_and_a_notification_not_at_all() -> None:
     assert json.loads(answer(read(b'{"id":7,"method":"x"}'), "no"))["id"] == 7
     assert answer(read(b'{"method":"x"}'), "no") == b""
     assert answer(read(b'{"id":7,"result":{}}'), "no") == b""

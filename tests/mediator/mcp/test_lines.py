@@ -6,7 +6,7 @@ from mediator.mcp.lines import LineError, Lines
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
-def test_lines_come_whole_however_they_are_cut(size: int):
+def test_lines_come_whole_however_they_are_cut(size: int) -> None:
     stream = b'{"a":1}\r\n\n  \n{"b":2}\n{"c"'
     lines = Lines(100)
     pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
@@ -14,7 +14,7 @@ def test_lines_come_whole_however_they_are_cut(size: int):
     assert lines.unfinished
 
 
-def test_a_line_at_the_ceiling_passes_and_one_more_byte_does_not():
+def test_a_line_at_the_ceiling_passes_and_one_more_byte_does_not() -> None:
     assert Lines(5).feed(b"12345\n") == [b"12345"]
     for pieces in ([b"123456"], [b"12345", b"6"], [b"123456\n"]):
         with pytest.raises(LineError, match="5 bytes"):

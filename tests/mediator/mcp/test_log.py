@@ -9,7 +9,7 @@ from mediator.mcp.talk import Answered, Asked
 from tests.fakes.recorder import ListRecorder
 
 
-def test_messages_are_numbered_and_the_end_has_no_data():
+def test_messages_are_numbered_and_the_end_has_no_data() -> None:
     recorder = ListRecorder()
     log = Log("db", Ledger(recorder, lambda _: None, time.monotonic))
     log.message(b"{}", from_agent=True)
@@ -26,7 +26,7 @@ def test_messages_are_numbered_and_the_end_has_no_data():
     ]
 
 
-def test_after_a_failure_the_end_is_not_tried_again():
+def test_after_a_failure_the_end_is_not_tried_again() -> None:
     recorder = ListRecorder()
     ledger = Ledger(recorder, lambda _: None, time.monotonic)
     log = Log("db", ledger)

@@ -20,7 +20,7 @@ def read(body: Body | None, *pieces: bytes) -> list[Event]:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_document_comes_at_its_end_and_events_as_they_come(packed: bool):
+def test_a_document_comes_at_its_end_and_events_as_they_come(packed: bool) -> None:
     coding = ((b"content-encoding", b"gzip"),) if packed else ()
     pack = gzip.compress if packed else bytes
     room = Room(100)
@@ -45,24 +45,24 @@ def _cut(data: bytes) -> list[bytes]:
         (*JSON, (b"content-encoding", b"deflate")),
     ],
 )
-def test_anything_else_is_not_read(headers: tuple[tuple[bytes, bytes], ...]):
+def test_anything_else_is_not_read(headers: tuple[tuple[bytes, bytes], ...]) -> None:
     assert body_of(headers, Room()) is None
 
 
 @pytest.mark.parametrize("headers", [JSON, EVENTS])
 def test_what_is_too_large_for_the_room_is_not_read_and_gives_its_room_back(
     headers: tuple[tuple[bytes, bytes], ...],
-):
+) -> None:
     room = Room(10)
     assert read(body_of(headers, room), b"data: 12", b"345678", b"\n\ndata: 1\n\n") == []
     assert room.left == 10
 
 
-def test_what_is_too_large_by_itself_is_not_read(monkeypatch: pytest.MonkeyPatch):
+def test_what_is_too_large_by_itself_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "MAX_EVENT", 10)
     assert read(body_of(JSON, Room()), b"x" * 11) == []
     assert read(body_of(JSON, Room()), b"x" * 10) != []
 
 
-def test_bytes_that_are_not_packed_as_they_say_are_not_read():
+def test_bytes_that_are_not_packed_as_they_say_are_not_read() -> None:
     assert read(body_of((*JSON, (b"content-encoding", b"gzip")), Room()), b"plain") == []

@@ -22,7 +22,7 @@ def run(script: str, env: dict[str, str] | None = None) -> tuple[bytes, int, byt
     return asyncio.run(serve())
 
 
-def test_it_has_the_environment_and_directory_it_was_given_and_a_session_of_its_own():
+def test_it_has_the_environment_and_directory_it_was_given_and_a_session_of_its_own() -> None:
     out, status, _ = run("env; pwd; ps -o sid= -p $$", {"TOKEN": "x"})
     words = out.decode().split("\n")
     assert "TOKEN=x" in words
@@ -32,7 +32,7 @@ def test_it_has_the_environment_and_directory_it_was_given_and_a_session_of_its_
     assert status == 0
 
 
-def test_its_last_words_are_bounded_and_its_end_is_told():
+def test_its_last_words_are_bounded_and_its_end_is_told() -> None:
     _, status, tail = run("head -c 100000 /dev/zero | tr '\\0' x >&2; printf END >&2; kill -SEGV $$")
     assert status == 128 + 11
     assert len(tail) == MAX_TAIL

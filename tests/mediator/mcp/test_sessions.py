@@ -9,7 +9,7 @@ OWN: Key = ("h:443", "exchange", "7")
 SESSION: Key = ("h:443", "session", "s")
 
 
-def test_a_result_is_found_by_any_key_and_once():
+def test_a_result_is_found_by_any_key_and_once() -> None:
     one = Sessions()
     call = Waiting(7, "t", 1, (OWN, SESSION))
     for key in (OWN, SESSION):
@@ -18,14 +18,14 @@ def test_a_result_is_found_by_any_key_and_once():
         assert one.answer((OWN, SESSION), 1) is None
 
 
-def test_neither_another_id_nor_another_key_finds_it():
+def test_neither_another_id_nor_another_key_finds_it() -> None:
     one = Sessions()
     one.ask(Waiting(7, "t", 1, (OWN,)))
     assert one.answer((OWN,), "1") is None
     assert one.answer((SESSION,), 1) is None
 
 
-def test_of_too_many_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch):
+def test_of_too_many_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "MAX_WAITING", 2)
     one = Sessions()
     for number in range(3):

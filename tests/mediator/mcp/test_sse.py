@@ -18,7 +18,7 @@ EVENTS = [
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_the_pieces_do_not_matter(size: int):
+def test_the_pieces_do_not_matter(size: int) -> None:
     reader = Reader()
     pieces = [STREAM[at : at + size] for at in range(0, len(STREAM), size)]
     assert [event for piece in pieces for event in reader.feed(piece)] == EVENTS
@@ -27,7 +27,7 @@ def test_the_pieces_do_not_matter(size: int):
 @pytest.mark.parametrize("size", [1, 5, 1000])
 def test_an_event_that_is_too_large_is_skipped_and_the_next_is_read(
     size: int, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(sse, "MAX_EVENT", 20)
     stream = b"data: " + b"x" * 30 + b"\ndata: more\n\ndata: a\ndata: " + b"y" * 18 + b"\n\ndata: small\n\n"
     reader = Reader()
@@ -35,7 +35,7 @@ def test_an_event_that_is_too_large_is_skipped_and_the_next_is_read(
     assert [event for piece in pieces for event in reader.feed(piece)] == [Event("message", b"small")]
 
 
-def test_memory_stays_bounded_without_a_line_end(monkeypatch: pytest.MonkeyPatch):
+def test_memory_stays_bounded_without_a_line_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "MAX_EVENT", 1000)
     reader = Reader()
     for _ in range(100):

@@ -21,7 +21,7 @@ def started(port: int) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def test_bytes_pass_both_ways_and_each_end_is_seen():
+def test_bytes_pass_both_ways_and_each_end_is_seen() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, started(listener.getsockname()[1]) as process:
         door, _ = listener.accept()
         with door:
@@ -36,13 +36,13 @@ def test_bytes_pass_both_ways_and_each_end_is_seen():
         assert process.wait(20) == 0
 
 
-def test_it_ends_when_the_door_closes_though_its_input_goes_on():
+def test_it_ends_when_the_door_closes_though_its_input_goes_on() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, started(listener.getsockname()[1]) as process:
         listener.accept()[0].close()
         assert process.wait(20) == 0
 
 
-def test_a_door_that_is_closed_is_said_in_words():
+def test_a_door_that_is_closed_is_said_in_words() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with started(port) as process:

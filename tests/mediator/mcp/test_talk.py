@@ -20,7 +20,7 @@ def call(number: object, tool: str = "t") -> bytes:
     return json.dumps({"id": number, "method": "tools/call", "params": {"name": tool}}).encode()
 
 
-def test_an_answer_is_put_under_its_call_whatever_the_order():
+def test_an_answer_is_put_under_its_call_whatever_the_order() -> None:
     one = talk()
     assert one.from_agent(call(1, "a")) == Passed((Asked(10, "a", b"{}"),))
     one.from_agent(call("1", "b"))
@@ -31,7 +31,7 @@ def test_an_answer_is_put_under_its_call_whatever_the_order():
     assert one.from_server(b'{"id":1,"result":{}}') == ()
 
 
-def test_a_denied_call_is_answered_and_not_waited_for():
+def test_a_denied_call_is_answered_and_not_waited_for() -> None:
     one = talk("a")
     refused = one.from_agent(call(1, "b"))
     assert isinstance(refused, Refused)
@@ -40,14 +40,14 @@ def test_a_denied_call_is_answered_and_not_waited_for():
     assert one.from_server(b'{"id":1,"result":{}}') == ()
 
 
-def test_what_is_no_call_passes():
+def test_what_is_no_call_passes() -> None:
     one = talk("a")
     for line in (b'{"id":1,"method":"initialize"}', b'{"method":"note"}', b'{"id":9,"result":{}}'):
         assert one.from_agent(line) == Passed(())
     assert one.from_server(b'{"id":5,"method":"sampling/createMessage"}') == ()
 
 
-def test_an_id_is_not_taken_twice_before_it_is_answered():
+def test_an_id_is_not_taken_twice_before_it_is_answered() -> None:
     one = talk()
     one.from_agent(call(1, "a"))
     assert isinstance(one.from_agent(call(1, "b")), Refused)
@@ -57,7 +57,7 @@ def test_an_id_is_not_taken_twice_before_it_is_answered():
     assert isinstance(one.from_agent(call(1, "b")), Passed)
 
 
-def test_calls_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch):
+def test_calls_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(talking, "MAX_PENDING", 2)
     one = talk()
     for number in (1, 2):
@@ -65,13 +65,13 @@ def test_calls_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch):
     assert isinstance(one.from_agent(call(3)), Refused)
 
 
-def test_what_cannot_be_read_raises_whoever_says_it():
+def test_what_cannot_be_read_raises_whoever_says_it() -> None:
     for side in (talk().from_agent, talk().from_server):
         with pytest.raises(MessageError):
             side(b"Server started")
 
 
-def test_a_tools_name_is_recorded_as_valid_text():
+def test_a_tools_name_is_recorded_as_valid_text() -> None:
     passed = talk().from_agent(b'{"id":1,"method":"tools/call","params":{"name":"\\ud800"}}')
     assert isinstance(passed, Passed)
     assert passed.calls[0].tool == "\\ud800"

@@ -90,7 +90,9 @@ def place(tools: tuple[str, ...] | None = ALLOWED, body: Body = Body.WHOLE) -> I
 
 @pytest.mark.parametrize("tools", [None, ALLOWED])
 @pytest.mark.parametrize("chunked", [False, True])
-def test_an_allowed_call_passes_and_is_listed_with_its_result(tools: tuple[str, ...] | None, chunked: bool):
+def test_an_allowed_call_passes_and_is_listed_with_its_result(
+    tools: tuple[str, ...] | None, chunked: bool
+) -> None:
     with place(tools) as here:
         status, body = here.post(call("echo", 4, a="ä"), chunked=chunked)
         asked, results = here.tools()
@@ -104,7 +106,7 @@ def test_an_allowed_call_passes_and_is_listed_with_its_result(tools: tuple[str, 
 
 
 @pytest.mark.parametrize("size", [MAX_WHOLE_BODY - 200, MAX_WHOLE_BODY + 1])
-def test_a_body_in_pieces_is_listed_up_to_a_ceiling_and_the_room_comes_back(size: int):
+def test_a_body_in_pieces_is_listed_up_to_a_ceiling_and_the_room_comes_back(size: int) -> None:
     with place(None) as here:
         room = here.rig.mediator._engine._sessions.room
         before = room.left
@@ -114,7 +116,7 @@ def test_a_body_in_pieces_is_listed_up_to_a_ceiling_and_the_room_comes_back(size
 
 
 @pytest.mark.parametrize("accept", ["application/json, text/event-stream", "*/*"])
-def test_a_denied_call_is_answered_in_its_protocol_and_reaches_nobody(accept: str):
+def test_a_denied_call_is_answered_in_its_protocol_and_reaches_nobody(accept: str) -> None:
     with place() as here:
         status, body = here.post(call("delete", 4), headers={"Accept": accept})
         asked, results = here.tools()
@@ -160,7 +162,7 @@ DELETE = json.dumps(call("delete")).encode()
 @pytest.mark.parametrize("chunked", [False, True])
 def test_no_form_of_a_denied_call_reaches_the_server(
     sent: bytes, headers: dict[str, str], status: int, chunked: bool
-):
+) -> None:
     with place() as here:
         got, _ = here.post(sent, headers=headers, chunked=chunked)
         assert here.bodies == []
@@ -168,7 +170,7 @@ def test_no_form_of_a_denied_call_reaches_the_server(
 
 
 @pytest.mark.parametrize(("tools", "status"), [(None, 101), (ALLOWED, 501)])
-def test_a_websocket_has_no_place_under_a_list_of_tools(tools: tuple[str, ...] | None, status: int):
+def test_a_websocket_has_no_place_under_a_list_of_tools(tools: tuple[str, ...] | None, status: int) -> None:
     key = "dGhlIHNhbXBsZSBub25jZQ=="  # RFC 6455, 1.3
     headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
     with place(tools) as here, here.rig.https() as client:
@@ -192,13 +194,13 @@ ESCAPES = "".join(f"\\u{ord(char):04X}" for char in "tools/call")
 @pytest.mark.parametrize(
     "method", ["tools/call", "tools\\/call", *(f"{'tools/call'[:at]}{ESCAPES[6 * at :]}" for at in range(10))]
 )
-def test_however_the_method_is_escaped_the_call_is_listed(method: str):
+def test_however_the_method_is_escaped_the_call_is_listed(method: str) -> None:
     with place(None) as here:
         here.post(DELETE.replace(b"tools/call", method.encode()))
         assert [one.tool for one in here.tools()[0]] == ["delete"]
 
 
-def test_without_a_list_all_of_that_passes():
+def test_without_a_list_all_of_that_passes() -> None:
     with place(None) as here:
         for sent in (BATCH, TWICE, DELETE, b"[" * 1000, gzip.compress(DELETE, mtime=0)):
             here.post(sent, path="/")
@@ -206,7 +208,7 @@ def test_without_a_list_all_of_that_passes():
         assert [one.tool for one in here.tools()[0]] == ["echo", "delete", "delete"]
 
 
-def test_a_later_request_and_another_path_are_judged_too():
+def test_a_later_request_and_another_path_are_judged_too() -> None:
     with place() as here, here.rig.https() as client:
         for path, tool, reaches in (
             ("/mcp", "echo", True),
@@ -222,7 +224,9 @@ def test_a_later_request_and_another_path_are_judged_too():
 
 @pytest.mark.parametrize(("tool", "reaches"), [("echo", True), ("delete", False)])
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_message_over_http_2_is_judged_with_and_without_a_length(tool: str, reaches: bool, announced: bool):
+def test_a_message_over_http_2_is_judged_with_and_without_a_length(
+    tool: str, reaches: bool, announced: bool
+) -> None:
     body = json.dumps(call(tool)).encode()
     with place() as here, here.rig.tls(API, 443, None, "h2") as sock:
         client = H2Client(sock)
@@ -237,7 +241,7 @@ def test_a_message_over_http_2_is_judged_with_and_without_a_length(tool: str, re
         assert here.bodies == [body] * reaches
 
 
-def test_over_http_2_a_long_message_is_refused_before_it_ends():
+def test_over_http_2_a_long_message_is_refused_before_it_ends() -> None:
     with place() as here, here.rig.tls(API, 443, None, "h2") as sock:
         client = H2Client(sock)
         (answer,) = client.wait(client.begin("/mcp", MAX_WHOLE_BODY + 1))
@@ -245,7 +249,7 @@ def test_over_http_2_a_long_message_is_refused_before_it_ends():
         assert here.bodies == []
 
 
-def test_requests_without_a_body_pass_a_rule_with_tools():
+def test_requests_without_a_body_pass_a_rule_with_tools() -> None:
     with place() as here, here.rig.https() as client:
         for method in ("GET", "DELETE"):
             client.request(method, "/anything", headers={"Mcp-Session-Id": "s"})
@@ -253,7 +257,7 @@ def test_requests_without_a_body_pass_a_rule_with_tools():
         assert [seen.method for seen in here.upstream.seen] == ["GET", "DELETE"]
 
 
-def test_a_result_in_events_is_listed_as_it_comes_and_the_stream_is_not_held():
+def test_a_result_in_events_is_listed_as_it_comes_and_the_stream_is_not_held() -> None:
     go_on = threading.Event()
     with place() as here:
 
@@ -280,7 +284,7 @@ def test_a_result_in_events_is_listed_as_it_comes_and_the_stream_is_not_held():
         assert found.tool == "echo"
 
 
-def test_a_result_on_another_stream_of_the_session_is_put_under_its_call():
+def test_a_result_on_another_stream_of_the_session_is_put_under_its_call() -> None:
     posted = threading.Event()
     with place() as here:
 
@@ -305,7 +309,7 @@ def test_a_result_on_another_stream_of_the_session_is_put_under_its_call():
         assert [(one.exchange, one.result) for one in results] == [(asked[0].exchange, b'{"late":true}')]
 
 
-def test_a_result_of_the_older_transport_is_put_under_its_call():
+def test_a_result_of_the_older_transport_is_put_under_its_call() -> None:
     posted = threading.Event()
     with place() as here:
 
@@ -333,14 +337,14 @@ def test_a_result_of_the_older_transport_is_put_under_its_call():
 
 
 @pytest.mark.parametrize("answer", [b"{", b"[[]]", b'{"id":4,"id":4,"result":1}', b"\xff", b"[" * 100_000])
-def test_an_answer_that_cannot_be_read_passes_and_is_not_listed(answer: bytes):
+def test_an_answer_that_cannot_be_read_passes_and_is_not_listed(answer: bytes) -> None:
     with place() as here:
         here.upstream.on("/mcp")(lambda call: call.reply(200, answer, [("Content-Type", "application/json")]))
         assert here.post(call("echo", 4)) == (200, answer)
         assert here.tools()[1] == []
 
 
-def test_a_packed_answer_is_read_and_servers_are_asked_for_what_can_be():
+def test_a_packed_answer_is_read_and_servers_are_asked_for_what_can_be() -> None:
     with place() as here:
 
         @here.upstream.on("/mcp")
@@ -353,7 +357,7 @@ def test_a_packed_answer_is_read_and_servers_are_asked_for_what_can_be():
         assert len(here.tools()[1]) == 1
 
 
-def test_where_bodies_are_kept_as_hashes_so_are_arguments_and_results_left_out():
+def test_where_bodies_are_kept_as_hashes_so_are_arguments_and_results_left_out() -> None:
     with place(body=Body.HASH) as here:
         here.post(call("echo", 1, a="private"))
         asked, results = here.tools()
@@ -361,7 +365,7 @@ def test_where_bodies_are_kept_as_hashes_so_are_arguments_and_results_left_out()
     assert b"private" not in here.rig.recorder.bytes()
 
 
-def test_a_call_without_an_id_is_judged_and_nobody_waits_for_it():
+def test_a_call_without_an_id_is_judged_and_nobody_waits_for_it() -> None:
     note = {"method": "tools/call", "params": {"name": "delete"}}
     with place() as here:
         status, body = here.post(note)
