@@ -24,7 +24,7 @@ _HEAD: Final = """\
 
 """
 _TAIL: Final = """
-# Further hosts: the end of a run prints what was denied, as lines to paste above. With conditions:
+# Further hosts: the end of a run prints what was denied, as lines to paste below. With conditions:
 #
 # [[allow]]
 # host = "api.github.com"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.rig import Desk, ok
+from tests.fakes.raw import echo, raw_server
 from tests.fakes.upstream import serving
 
 pytestmark = pytest.mark.e2e
@@ -77,3 +78,34 @@ def test_a_mistake_in_a_policy_is_told_with_its_place(rootless: Desk):
     ended = ok(rootless.run("-policy", "policy.toml", "--", "true"), 125)
     words = "hark: policy.toml:3:3: alow_hosts is not a key of a policy; did you mean allow_hosts?\n"
     assert ended.stderr == words
+
+
+def test_what_the_end_of_a_run_shows_can_be_pasted_at_the_end_of_the_policy_and_allows_it(at: Desk):
+    code = (
+        "import socket; s = socket.create_connection(('203.0.113.5', 4711)); s.sendall(b'raw bytes');"
+        "s.shutdown(socket.SHUT_WR); print(s.recv(9))"
+    )
+    command = ["sh", "-c", f'curl -sS https://api.example/x; python3 -c "{code}"']
+    with serving("api.example") as web, raw_server(echo) as raw:
+        roots = at.write("roots.pem", web.ca_pem)
+        at.write("policy.toml", '[limits]\ntime = "10m"\n')  # a table: what stands behind it belongs to it
+        denied = at.run("-policy=policy.toml", "--", *command)
+        assert denied.returncode != 0
+        lead = "put this at the end of policy.toml:\n"
+        assert lead in denied.stderr
+        pasted = denied.stderr.partition(lead)[2]
+        assert 'port = 4711\nprotocol = "tcp"\n' in pasted
+        at.write("policy.toml", '[limits]\ntime = "10m"\n' + pasted)
+        at.bundle.unlink()
+        upstreams = [f"-upstream=api.example={web.address}", f"-upstream=203.0.113.5={raw.address}"]
+        ended = ok(at.run("-policy=policy.toml", f"-upstream-ca={roots}", *upstreams, "--", *command))
+    assert ended.stdout.endswith("b'raw bytes'\n")
+    assert "denied" not in ended.stderr
+
+
+def test_check_warns_of_what_run_refuses(at: Desk):
+    at.write("policy.toml", 'read_paths = ["/no/such/place"]\n')
+    said = "read_paths names /no/such/place, which does not exist"
+    refused = at.run("-policy=policy.toml", "--", "true")
+    assert (refused.returncode, said in refused.stderr) == (125, True)
+    assert said in at.hark("policy", "check", "policy.toml").stdout
