@@ -93,7 +93,7 @@ def test_an_upload_of_a_gigabyte_is_refused_without_being_read(rootless: Desk):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (f"curl -sS http://{LITERAL}:8080/", f'allow_hosts = ["{LITERAL}:8080"]'),
+        (f"curl -sS http://{LITERAL}:8080/", f'add "{LITERAL}:8080" to allow_hosts'),
         (f"curl -sS https://{LITERAL}/", "access denied"),
         (CONNECT.format(port=25), "reset"),
         (CONNECT.format(port=4711), "reset"),

@@ -15,9 +15,10 @@ from hark.preparation import Options
 def seen(monkeypatch):
     calls: list[Options] = []
 
-    def fake(options, environ, *, terminal, say):
+    def fake(options, environ, *, terminal, say, show):
         calls.append(options)
         say("recorded \x1b[31m nothing")
+        show('host = "\x1b[31m"')
         return 42
 
     monkeypatch.setattr("hark.run.run", fake)
@@ -67,7 +68,7 @@ def test_what_a_run_says_goes_to_stderr_and_is_safe_to_show(seen, capsys):
     entry(["run", "--", "x"])
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "hark: recorded \\e[31m nothing\n"
+    assert captured.err == "hark: recorded \\e[31m nothing\n" + 'host = "\\e[31m"\n'
 
 
 def test_a_terminal_of_its_own_is_given_wherever_a_stream_is_the_callers(monkeypatch):
