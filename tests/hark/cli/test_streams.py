@@ -55,7 +55,7 @@ def test_a_standard_error_that_is_full_changes_no_exit_code(killed, unbuffered):
 def test_a_standard_error_that_is_full_changes_nothing_of_a_run_either(tmp_path):
     code = (
         "import sys, hark.run\n"
-        "hark.run.run = lambda options, environ, *, terminal, say: say('recorded') or 42\n"
+        "hark.run.run = lambda options, environ, *, terminal, say, show: say('recorded') or 42\n"
         "from hark.cli.main import entry\n"
         "sys.argv = ['hark', 'run', 'true']\n"
         "sys.exit(entry())\n"
