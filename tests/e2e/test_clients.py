@@ -118,7 +118,7 @@ def test_the_anthropic_sdk_talks_to_its_host_with_a_key_it_never_holds(at: Desk,
     assert not bundle_has(at, KEY)
     assert KEY not in ended.stderr
     assert len(at.events("SecretInjected")) == 2
-    assert len(at.events("LlmResponseChunk")) >= 1 + len(models.WORDS)
+    assert len(at.events("LlmResponseChunk")) >= 2  # of each answer: what is read together is one
 
 
 def test_node_trusts_the_run_and_fetches(at: Desk, server: Upstream):
