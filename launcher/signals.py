@@ -1,10 +1,10 @@
 """Signals that reach the supervisor while an agent runs: noted, to be passed on, and survived.
 
-Handlers only write a byte to a pipe, so a wait in progress sees them in order. A signal that the caller
-ignores (nohup) stays ignored.
+The interpreter writes each signal's number to a pipe as it comes, whichever thread the kernel gives it to and
+whatever the main thread is about to do, so that a wait begun in the same moment sees it. A signal that the
+caller ignores (nohup) stays ignored.
 """
 
-import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -26,16 +26,15 @@ class Inbox:
     def __init__(self) -> None:
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._before: dict[signal.Signals, Handler] = {}
+        self._woken_before: int | None = None
 
     def open(self) -> None:
         """Take over the handlers."""
+        # A full pipe holds signals that nobody has read: one more says nothing.
+        self._woken_before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         for number in _WATCHED:
             if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._note)
-
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        with contextlib.suppress(BlockingIOError):  # full of signals nobody has read: one more says nothing
-            os.write(self._write, bytes([number]))
+                self._before[number] = signal.signal(number, _survive)
 
     def fileno(self) -> int:
         """What to poll."""
@@ -44,7 +43,7 @@ class Inbox:
     def read(self) -> list[signal.Signals]:
         """The signals that came since the last call, in order."""
         try:
-            return [signal.Signals(number) for number in os.read(self._read, 4096)]
+            return [signal.Signals(number) for number in os.read(self._read, 4096) if number in self._before]
         except BlockingIOError:
             return []
 
@@ -53,10 +52,17 @@ class Inbox:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
+        if self._woken_before is not None:
+            signal.set_wakeup_fd(self._woken_before)
+            self._woken_before = None
         if self._read >= 0:
             os.close(self._read)
             os.close(self._write)
             self._read = self._write = -1
+
+
+def _survive(_number: int, _frame: FrameType | None) -> None:
+    """Let the signal do nothing: that it came is in the pipe."""
 
 
 def can_be_continued() -> bool:

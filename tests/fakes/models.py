@@ -1,6 +1,7 @@
 """Model APIs in small: each answers any prompt with `I am a stub`, whole or as a stream of events."""
 
 import json
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ from tests.fakes.upstream import Call, Upstream
 
 WORDS: Final = ("I am", " a stub")
 TEXT: Final = "".join(WORDS)
+BETWEEN_S: Final = 0.02  # between events of a stream: what is written at once arrives as one
 
 type Event = Mapping[str, Any]
 
@@ -175,4 +177,5 @@ def _stream(call: Call, events: Iterable[Event]) -> None:
     call.begin_chunked("text/event-stream")
     for event in events:
         call.chunk(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        time.sleep(BETWEEN_S)
     call.chunk(b"")

@@ -2,7 +2,9 @@
 
 import os
 import pty
+import select
 import signal
+import threading
 
 from launcher.signals import Inbox, can_be_continued, stop_as
 from tests.launcher.rig import apart
@@ -45,10 +47,31 @@ def test_a_flood_of_signals_does_not_block() -> None:
         inbox = Inbox()
         inbox.open()
         for _ in range(70_000):  # more than a pipe holds
-            inbox._note(signal.SIGUSR1, None)
+            os.kill(os.getpid(), signal.SIGUSR1)
         return len(inbox.read()) > 0
 
     assert apart(work) is True
+
+
+def test_a_signal_that_another_thread_gets_wakes_a_wait_in_the_main_one() -> None:
+    """The kernel may give a process's signal to any thread, and a wait in the main one is not interrupted."""
+
+    def work() -> list[int]:
+        inbox = Inbox()
+        inbox.open()
+        done = threading.Event()
+        other = threading.Thread(target=done.wait, daemon=True)
+        other.start()
+        assert other.ident is not None
+        sender = threading.Timer(0.1, signal.pthread_kill, (other.ident, signal.SIGINT))
+        sender.start()
+        poll = select.poll()
+        poll.register(inbox.fileno(), select.POLLIN)
+        woken = poll.poll(5000)
+        done.set()
+        return [int(number) for number in inbox.read()] if woken else []
+
+    assert apart(work) == [signal.SIGINT]
 
 
 def test_stopping_where_nobody_could_continue_returns_at_once() -> None:
