@@ -3,6 +3,8 @@
 Always: a row is the token endpoint of a service, the fields of its answers that are credentials, and the
 hosts whose requests carry them. A token is bound to the host that minted it and to these; one that the
 policy's `[[token]]` names, to the hosts that the policy allows beside its own under the same parent domain.
+
+Not in the table: registries of packages and images, of which everybody has their own; `[[token]]` adds one.
 """
 
 import re
@@ -98,23 +100,6 @@ SHIPPED: Final = (
     Endpoint(("gitlab.com",), ("/oauth/token", "/jwt/auth"), (*_OAUTH, "token"), ("gitlab.com",)),
     Endpoint(("bitbucket.org",), ("/site/oauth2/access_token",), used=("bitbucket.org",)),
     Endpoint(("huggingface.co",), ("/oauth/token",), used=("huggingface.co", "hf.co")),
-    Endpoint(
-        ("registry.npmjs.org",), ("/-/user/**", "/-/v1/login/**", "/-/v1/done", "/-/npm/v1/tokens",
-                                  "/-/npm/v1/oidc/**"),
-        ("token",), ("npmjs.org", "npmjs.com"),
-    ),
-    Endpoint(
-        ("pypi.org", "test.pypi.org"), ("/_/oidc/mint-token", "/_/oidc/*/mint-token"),
-        ("token",), ("pypi.org",),
-    ),
-    Endpoint(
-        ("auth.docker.io", "hub.docker.com", "login.docker.com"),
-        ("/token", "/v2/users/login", "/v2/auth/token", "/oauth/token"),
-        (*_OAUTH, "token"), ("docker.io", "docker.com"),
-    ),
-    Endpoint(("ghcr.io",), ("/token",), (*_OAUTH, "token"), ("ghcr.io", "githubusercontent.com")),
-    Endpoint(("quay.io",), ("/v2/auth",), (*_OAUTH, "token"), ("quay.io",)),
-    Endpoint(("public.ecr.aws",), ("/token/", "/token"), (*_OAUTH, "token"), ("public.ecr.aws",)),
 )  # fmt: skip
 
 
