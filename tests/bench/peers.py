@@ -138,10 +138,12 @@ def streams(place: Place, count: int, events: int) -> tuple[float, list[float], 
         reader, writer = await _connect(place, context)
         writer.write(b"GET /sse/%d HTTP/1.1\r\nHost: %s\r\n\r\n" % (events, HOST.encode()))
         await reader.readuntil(b"\r\n\r\n")
-        ages = []
-        while (line := await reader.readline()) != b"0\r\n":
-            if line.startswith(b"data: "):
-                ages.append((time.monotonic_ns() - int(line[6:])) / 1e6)
+        ages, text = [], b""
+        while size := int(await reader.readline(), 16):  # a proxy may divide an event as it likes
+            text += (await reader.readexactly(size + 2))[:-2]
+            now = time.monotonic_ns()
+            *whole, text = text.split(b"\n\n")
+            ages += [(now - int(event.removeprefix(b"data: "))) / 1e6 for event in whole]
         writer.transport.abort()
         return ages
 
