@@ -32,11 +32,11 @@ class Swap:
         return whole[: len(whole) - keep]
 
     def release(self) -> bytes:
-        raise NotImplementedError
-
-    def finish(self) -> bytes:
         held, self._held = self._held, b""
         return held
+
+    def finish(self) -> bytes:
+        return self.release()
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 100])
