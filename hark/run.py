@@ -13,14 +13,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from hark import nesting, policy_file, project, summary
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
+from hark.keeping import Place, find_place
 from hark.preparation import Options, Prepared, prepare
 from hark.trusting import files_for
 from launcher.report import Ended, NeverStarted
@@ -28,10 +28,11 @@ from launcher.supervise import Boundary, launch
 
 if TYPE_CHECKING:
     from hark.bundle.deliver import Destination
-    from hark.bundle.tree_head import SigningKey
+    from hark.bundle.events import Event
     from hark.bundle.writer import Writer
     from hark.follow import Follower
     from hark.policy.model import Policy
+    from mediator.config import MediatorConfig
     from mediator.credentials import Broker
     from mediator.ledger import Summary
     from mediator.publish import Opened
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 EXIT_RECORDER: Final = RecordError.exit_code
 EXIT_LIMIT: Final = LimitError.exit_code  # as timeout(1)
+EXIT_STOPPED: Final = 1
+"""Recorded for an agent that was ended because the run need not go on."""
 GRACE_S: Final = 5.0  # between SIGTERM and SIGKILL, for an agent whose time is up
 EXIT_NOT_FOUND: Final = 127
 """What a shell ends with when its last command was not found."""
@@ -46,16 +49,6 @@ PREFETCH_AFTER_S: Final = 0.25
 """When the agent is still running by then, what its first connection needs is loaded ahead of it."""
 
 type Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the record is kept while it is written, where it goes when sealed, and whose key seals it."""
-
-    run_id: str
-    path: str
-    output: str | None
-    key: SigningKey
 
 
 def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Say, show: Say) -> int:
@@ -66,34 +59,16 @@ def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Sa
     prepared = prepare(options, environ, terminal=terminal)
     for line in policy_file.said_of(prepared.policy, options.policy, prepared.plan.workdir):
         say(line)
-    place = _find_place(options, environ, say)
+    place = find_place(options.output, options.key, environ, say)
     with launch(prepared.plan) as boundary:
-        return _Run(prepared, place, boundary, environ, say=say, show=show).play()
+        return Run(prepared, place, boundary, environ, say=say, show=show).play()
 
 
-def _find_place(options: Options, environ: Mapping[str, str], say: Say) -> Place:
-    """Settle key and paths, and find out now what would fail when the run is over."""
-    from hark import ids, keys
-    from hark.bundle import store
-    from hark.bundle.deliver import check_destination
+class Run:
+    """The parts of one run that is under way. Used once, from the main thread.
 
-    if options.key is not None:
-        key = keys.load_private(options.key)
-    else:
-        key, made = keys.user_key(environ)
-        if made:
-            where = keys.user_key_path(environ)
-            say(f"made your signing key {keys.name(key.public_key)}; hand out {where}.pub to check bundles")
-    run_id = ids.ulid(time.time_ns(), os.urandom(ids.RANDOM_BYTES))
-    output = None if options.output is None else os.path.abspath(options.output)
-    if output is not None:
-        check_destination(output)
-    path = store.run_path(store.ensure_runs_directory(environ), run_id)
-    return Place(run_id, path, output, key)
-
-
-class _Run:
-    """The parts of one run that is under way. Used once, from the main thread."""
+    A replay is such a run, and differs in what `opening`, `config` and `tell` do and in how it is stopped.
+    """
 
     def __init__(
         self,
@@ -117,6 +92,7 @@ class _Run:
         self.failure: str | None = None
         self.broker: Broker | None = None
         self.limit: str | None = None
+        self.stopped: str | None = None
         # Held open from before the agent starts, but opened after the fork: no process inside has it.
         self.destination: Destination | None = None
 
@@ -146,15 +122,24 @@ class _Run:
 
     def fail(self, why: str) -> None:
         """Mark the run as failed and end it. From any thread; the first reason is the one that counts."""
-        if self.failure is None and self.limit is None:
+        if not self._is_ending():
             self.failure = why
         self.boundary.kill(why)
 
     def reach(self, limit: str) -> None:
         """End the run because of a limit of the policy's. As `fail`."""
-        if self.failure is None and self.limit is None:
+        if not self._is_ending():
             self.limit = limit
         self.boundary.kill(limit)
+
+    def stop(self, why: str) -> None:
+        """End the run because it need not go on; the record says that it was interrupted. As `fail`."""
+        if not self._is_ending():
+            self.stopped = why
+        self.boundary.kill(why)
+
+    def _is_ending(self) -> bool:
+        return (self.failure, self.limit, self.stopped) != (None, None, None)
 
     def _unwritten(self, error: RecordError) -> None:
         if isinstance(error, LimitError):
@@ -163,7 +148,7 @@ class _Run:
             self.fail(str(error))
 
     def _time_is_up(self, seconds: float) -> None:
-        if self.failure is None and self.limit is None:
+        if not self._is_ending():
             self.limit = f"limits.time was reached: the agent ran for {seconds:g} seconds"
         self.boundary.terminate(self.limit or "", GRACE_S)
 
@@ -179,24 +164,35 @@ class _Run:
         try:
             ended = self._attend(mediator)
             code = self._finish(writer, ended)
-            self._summarise(mediator, before)
-            for path in ended.replaced:
-                self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))
-            for path in project.bared(folders):
-                self.say(summary.moved_from(os.path.relpath(path, self.plan.workdir)))
-            if ended.refused:
-                self.say(nesting.refused(ended.refused))
-            if code == EXIT_NOT_FOUND and self.prepared.unseen:
-                self.say(summary.not_found(self.prepared.unseen))
-            if code:
-                self._say_masked()
-            self._show_allowing(mediator.summary())
+            self.tell(mediator, ended, before, folders, code)
         except HarkError:
             raise
         except Exception as error:
             # The agent's own exit code must not be mistaken for a bug of ours, nor the other way round.
             raise RecordError(f"{type(error).__name__} in hark itself ended the run: {error}") from error
         return code
+
+    def tell(
+        self,
+        mediator: Mediator,
+        ended: Ended,
+        before: dict[str, bytes],
+        folders: dict[str, tuple[int, int]],
+        code: int,
+    ) -> None:
+        """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
+        self._summarise(mediator, before)
+        for path in ended.replaced:
+            self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))
+        for path in project.bared(folders):
+            self.say(summary.moved_from(os.path.relpath(path, self.plan.workdir)))
+        if ended.refused:
+            self.say(nesting.refused(ended.refused))
+        if code == EXIT_NOT_FOUND and self.prepared.unseen:
+            self.say(summary.not_found(self.prepared.unseen))
+        if code:
+            self._say_masked()
+        self._show_allowing(mediator.summary())
 
     def _say_masked(self) -> None:
         """Name what of the project is masked: the agent may have failed for want of it."""
@@ -242,25 +238,15 @@ class _Run:
         from hark import record
         from mediator import trust
         from mediator.ca import RunCA
-        from mediator.config import MediatorConfig
         from mediator.serve import Mediator
 
         published = self._publish()
         roots = trust.host_roots(self.environ)
         ca = RunCA.create(datetime.now(UTC))
-        config = MediatorConfig(
-            policy=self.prepared.policy,
-            secrets=self.prepared.secrets,
-            upstreams=self.prepared.upstreams,
-            upstream_roots=self.prepared.upstream_roots,
-            proxies=self.prepared.proxies,
-            mcp=self.prepared.toolservers.programs,
-            host_roots=roots,
-        )
-        for event in record.opening(self.place.run_id, self.prepared):
+        for event in self.opening():
             writer.append(event)
         mediator = Mediator(
-            config,
+            self.config(roots),
             self.boundary.sockets,
             writer,
             ca,
@@ -278,6 +264,26 @@ class _Run:
             raise
         return mediator
 
+    def opening(self) -> Iterator[Event]:
+        """Yield what stands on the record before the boundary does."""
+        from hark import record
+
+        yield from record.opening(self.place.run_id, self.prepared)
+
+    def config(self, roots: bytes) -> MediatorConfig:
+        """Return what the mediator is told; `roots` is the host's trust store."""
+        from mediator.config import MediatorConfig
+
+        return MediatorConfig(
+            policy=self.prepared.policy,
+            secrets=self.prepared.secrets,
+            upstreams=self.prepared.upstreams,
+            upstream_roots=self.prepared.upstream_roots,
+            proxies=self.prepared.proxies,
+            mcp=self.prepared.toolservers.programs,
+            host_roots=roots,
+        )
+
     def _publish(self) -> Opened | None:
         """Listen where the policy publishes a port of the agent, and say so."""
         ports = self.prepared.policy.publish
@@ -292,6 +298,9 @@ class _Run:
 
     def _finish(self, writer: Writer, ended: Ended) -> int:
         """Say how the run ended, on the record and to the caller."""
+        if self.stopped is not None:
+            sealed = self._seal(writer, outcome.reason(outcome.INTERRUPTED, self.stopped), EXIT_STOPPED)
+            return EXIT_STOPPED if sealed else EXIT_RECORDER
         limit = None if self.failure is not None else self.limit or ended.limit
         if limit is not None:
             self.say(f"the run was ended: {limit}")

@@ -82,9 +82,9 @@ def _terminate_when_ready(folder: Path) -> None:
 
 
 def _always_sealed_as_success() -> AbstractContextManager[object]:
-    seal = running._Run._seal
+    seal = running.Run._seal
     return patch.object(
-        running._Run,
+        running.Run,
         "_seal",
         lambda self, writer, _why, _code: seal(self, writer, outcome.EXIT, 0),
     )
