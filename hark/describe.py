@@ -237,5 +237,9 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
         f"{_side(e.from_agent)} body of {_count(e.length, 'byte')}, not stored, BLAKE3 {e.hash.hex()}"
     ),
     ev.ResponseHead: lambda e: f"{e.status}, {_count(len(e.raw_headers), 'header')}, the body goes on",
+    ev.Determinism: lambda e: (
+        f"{'a seed' if e.seed else 'no seed'}, {', '.join(e.mechanisms) or 'nothing in force'}"
+    ),
+    ev.ClockLog: lambda e: f"{_count(len(e.data), 'byte')}{', last' if e.last else ''}",
     ev.Interim: lambda e: f"{e.status} before the answer, {_names(e.headers) or 'no headers'}",
 }

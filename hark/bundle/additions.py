@@ -165,6 +165,22 @@ class Interim(NamedTuple):
     raw_headers: Pairs = ()
 
 
+class Determinism(NamedTuple):
+    """What makes the agent's clock and randomness the same again, and which means of it were in force."""
+
+    seed: bytes = b""
+    """Of the generator that every draw comes from; empty where randomness was left as it is."""
+    mechanisms: tuple[str, ...] = ()
+    """What was in force, as applied and not as asked for: `clock preload`, `random notify`, `aslr off`."""
+
+
+class ClockLog(NamedTuple):
+    """A part of what the agent's threads read when they asked the real clock again, packed."""
+
+    data: bytes = b""
+    last: bool = False
+
+
 ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(33, WebSocketMessage, {1: UINT, 2: UINT, 3: BOOL, 4: TEXT, 5: BYTES, 32: BOOL}),
     Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES, 5: BOOL, 6: TEXT, 7: TEXT}),
@@ -180,4 +196,6 @@ ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
     Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
     Kind(46, Interim, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
+    Kind(47, Determinism, {1: HASH, 2: TEXTS}),
+    Kind(48, ClockLog, {1: BYTES, 2: BOOL}),
 )

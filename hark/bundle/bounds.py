@@ -63,6 +63,8 @@ KIND_NAMES: Final[Mapping[int, str]] = {
     44: "BodyHash",
     45: "ResponseHead",
     46: "Interim",
+    47: "Determinism",
+    48: "ClockLog",
 }
 
 

@@ -16,6 +16,8 @@ from hark.bundle.additions import (
     ADDED_KINDS,
     BodyHash,
     Boundary,
+    ClockLog,
+    Determinism,
     FileResult,
     Input,
     Interim,
@@ -63,7 +65,9 @@ __all__ = [
     "BodyHash",
     "Boundary",
     "Checkpoint",
+    "ClockLog",
     "ClockRead",
+    "Determinism",
     "DnsDecision",
     "DnsQuery",
     "EgressAttempt",
@@ -269,7 +273,7 @@ type Event = (
     | ToolCallRequest | ToolCallResult | EgressAttempt | EgressDecision | SecretInjected | ClockRead
     | RandomRead | Checkpoint | RunEnd | DnsQuery | DnsDecision | Seal | WebSocketMessage | TunnelData
     | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult | Boundary
-    | McpMessage | TokenSeen | BodyHash | ResponseHead | Interim
+    | McpMessage | TokenSeen | BodyHash | ResponseHead | Interim | Determinism | ClockLog
 )  # fmt: skip
 
 KINDS: Final[tuple[Kind, ...]] = (

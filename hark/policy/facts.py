@@ -7,8 +7,10 @@ from hark.policy.host import format_authority
 from hark.policy.lines import Lines
 from hark.policy.model import (
     Body,
+    Clock,
     McpServer,
     Policy,
+    Randomness,
     Rule,
     SecretSpec,
     Speaks,
@@ -123,6 +125,7 @@ def _beside(policy: Policy, lines: Lines) -> Iterator[Fact]:
         )
     if policy.nested_sandboxes:
         yield Fact(lines.of("sandbox", "nested"), "the agent may make namespaces of its own")
+    yield from _replay(policy, lines)
     limits = policy.limits
     for key, value, unit in (
         ("time", limits.time_s, "seconds"),
@@ -137,6 +140,22 @@ def _beside(policy: Policy, lines: Lines) -> Iterator[Fact]:
         yield Fact(
             lines.of("record", "max_bytes"), f"the run ends before its bundle has {policy.max_bytes} bytes"
         )
+
+
+def _replay(policy: Policy, lines: Lines) -> Iterator[Fact]:
+    rules = policy.replay
+    for key, what, ignored in (
+        ("ignore_headers", "header", rules.ignore_headers),
+        ("ignore_json", "JSON value", rules.ignore_json),
+    ):
+        for number, name in enumerate(ignored):
+            words = f"a replay does not compare the {what} {name} of requests"
+            yield Fact(lines.of("replay", key, number), words)
+    if rules.clock is Clock.REAL:
+        yield Fact(lines.of("replay", "clock"), "the agent reads the real clock, also in a replay")
+    if rules.randomness is Randomness.REAL:
+        words = "the agent's random bytes are real ones, and a replay's are others"
+        yield Fact(lines.of("replay", "randomness"), words)
 
 
 def _server(server: McpServer) -> str:

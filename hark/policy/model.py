@@ -131,6 +131,32 @@ class Limits:
     """Sustained over ten seconds."""
 
 
+class Clock(Enum):
+    """Which wall clock the agent reads: one that a replay shows again, or the machine's own."""
+
+    RECORDED = "recorded"
+    REAL = "real"
+
+
+class Randomness(Enum):
+    """Where the agent's random bytes come from: a recorded seed, or the machine's own generator."""
+
+    SEEDED = "seeded"
+    REAL = "real"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRules:
+    """`[replay]`: what a replay of this run does not compare, and what it may not have under control."""
+
+    ignore_headers: tuple[str, ...] = ()
+    """Lower-case names of request headers that never count, beside those of the canonical form."""
+    ignore_json: tuple[str, ...] = ()
+    """Paths in JSON bodies of requests (`hark.policy.jsonpath`) whose values never count."""
+    clock: Clock = Clock.RECORDED
+    randomness: Randomness = Randomness.SEEDED
+
+
 @dataclass(frozen=True, slots=True)
 class McpServer:
     """`[mcp.NAME]`: a tool server over stdio, run outside the agent's boundary behind a stub command NAME."""
@@ -255,6 +281,7 @@ class Policy:
     """`[git] https`: hosts whose ssh and git@ addresses git rewrites to https, where hark brokers."""
     nested_sandboxes: bool = False
     """`[sandbox] nested`: the agent may make user namespaces of its own (bubblewrap, Chromium)."""
+    replay: ReplayRules = ReplayRules()
     allow_all: bool = False
     """`--unsafe-allow-all`: every host and port; loud, recorded, never from a file."""
     rules: tuple[Rule, ...] = field(init=False)

@@ -7,17 +7,17 @@ else on another day.
 
 from typing import Final
 
-from hark.policy import bindings, quantities, services
+from hark.policy import bindings, quantities, replaying, services
 from hark.policy.conflicts import check_rules
 from hark.policy.hosts import host_rule
-from hark.policy.model import HostRule, Limits, Policy, Rule
+from hark.policy.model import HostRule, Limits, Policy, ReplayRules, Rule
 from hark.policy.reading import MAX_POLICY, Node, assignments, inside, load, path, variable
 from hark.policy.rules import rules
 
 __all__ = ["MAX_POLICY", "parse_policy"]
 KEYS: Final = (
     "allow_hosts", "allow", "read_paths", "write_paths", "exec", "secrets", "token", "env", "project",
-    "limits", "record", "mcp", "publish", "git", "sandbox",
+    "limits", "record", "mcp", "publish", "git", "sandbox", "replay",
 )  # fmt: skip
 
 
@@ -53,6 +53,7 @@ def parse_policy(raw: bytes, source: str) -> Policy:
         publish=services.published(top["publish"]) if "publish" in top else (),
         git_https=services.git_hosts(top["git"], every) if "git" in top else (),
         nested_sandboxes=sandbox["nested"].truth() if "nested" in sandbox else False,
+        replay=replaying.replay(top["replay"]) if "replay" in top else ReplayRules(),
     )
 
 

@@ -110,3 +110,10 @@ def test_a_body_that_was_not_read_is_not_called_empty(method, headers, said):
     assert describe.line(request) == f"{method} a.example/x, {said}"
     assert describe.line(request._replace(body=b"hello")).endswith(", 5 bytes: hello")
     assert describe.line(request._replace(streaming=True)).endswith(", body follows")
+
+
+def test_determinism_says_what_was_in_force():
+    event = ev.Determinism(b"s" * 32, ("clock preload", "aslr off"))
+    assert describe.line(event) == "a seed, clock preload, aslr off"
+    assert describe.line(ev.Determinism()) == "no seed, nothing in force"
+    assert describe.line(ev.ClockLog(b"xy", last=True)) == "2 bytes, last"

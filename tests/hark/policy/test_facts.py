@@ -76,3 +76,19 @@ def test_every_table_of_a_whole_policy_is_told_with_a_line():
 
 def test_a_place_is_spelled_as_one_writes_it_also_where_it_is_an_ipv6_address():
     assert said('allow_hosts = ["[2001:db8::1]"]')[0] == (1, "allowed: all requests to [2001:db8::1]:443")
+
+
+def test_what_a_replay_does_not_compare_is_told_and_the_usual_is_not():
+    text = """[replay]
+ignore_headers = ["X-Session"]
+ignore_json = ["$.trace"]
+clock = "real"
+randomness = "real"
+"""
+    assert said(text)[1:] == [
+        (2, "a replay does not compare the header x-session of requests"),
+        (3, "a replay does not compare the JSON value $.trace of requests"),
+        (4, "the agent reads the real clock, also in a replay"),
+        (5, "the agent's random bytes are real ones, and a replay's are others"),
+    ]
+    assert len(said('[replay]\nclock = "recorded"\nrandomness = "seeded"\n')) == 1

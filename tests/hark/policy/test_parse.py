@@ -11,6 +11,7 @@ from hark.errors import PolicyError
 from hark.policy.model import (
     Address,
     Body,
+    Clock,
     HostRule,
     Hours,
     Limits,
@@ -18,6 +19,8 @@ from hark.policy.model import (
     Mount,
     Policy,
     Published,
+    Randomness,
+    ReplayRules,
     Rule,
     SecretSpec,
     Speaks,
@@ -110,6 +113,12 @@ https = ["git.example"]
 
 [sandbox]
 nested = true
+
+[replay]
+ignore_headers = ["X-Session"]
+ignore_json = ["$.metadata.trace"]
+clock = "real"
+randomness = "real"
 """
 
 
@@ -192,6 +201,7 @@ def test_a_whole_policy_reads_as_written():
         publish=(Published(8080, Address("127.0.0.1", 9090)),),
         git_https=("git.example",),
         nested_sandboxes=True,
+        replay=ReplayRules(("x-session",), ("$.metadata.trace",), Clock.REAL, Randomness.REAL),
     )
 
 
