@@ -29,12 +29,16 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One path of the host that the agent may see, at the same path inside."""
+    """One path that the agent may see: the host's own, at the same path inside, unless `source` says else."""
 
     path: str
     access: Access
     why: str
     """Where it comes from, in words the user knows: `system`, `project directory`, `-read`."""
+    source: str | None = None
+    """What of the host is shown at `path`, where it is not what the host has there: a copy of a project at
+    the place where it was recorded. `path` need not exist on the host, and no link of the host's leads it
+    elsewhere: it is where the agent finds itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,16 +66,16 @@ def open_layers(layers: Iterable[Layer], mapping: int | None) -> dict[str, Tree]
     for layer in layers:
         if layer.kind is Kind.SCRATCH:
             continue
-        descriptor, status = _open(layer.path)
+        descriptor, status = _open(layer.origin)
         # A copy of a shared mount is its peer: our masks and inner grants would appear on the host.
-        kernel.make_private(descriptor, layer.path)
+        kernel.make_private(descriptor, layer.origin)
         how = How.PLAIN
         if mapping is not None and _wants_mapping(layer, status):
-            how = _map_owners(descriptor, layer.path, mapping)
+            how = _map_owners(descriptor, layer.origin, mapping)
         attributes = kernel.ATTR_NOSUID | kernel.ATTR_NODEV
         if layer.kind is Kind.READ:
             attributes |= kernel.ATTR_RDONLY
-        kernel.mount_setattr(descriptor, attributes, layer.path, recursive=True)
+        kernel.mount_setattr(descriptor, attributes, layer.origin, recursive=True)
         trees[layer.path] = Tree(descriptor, stat.S_ISDIR(status.st_mode), how)
     return trees
 

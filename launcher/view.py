@@ -4,10 +4,13 @@ A layer is mounted at its canonical path, parents before children, so that a gra
 there. Where a path of the plan goes through a symbolic link of the host, the link itself is shown too, so
 that the path works inside as it does outside. What is `hidden` wins over every grant. No mount is made here;
 the host is only asked where links lead.
+
+A grant with a source is shown where the plan says, whatever the host has at that place: below it links are
+those of the source, and above it there are none.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -38,6 +41,13 @@ class Layer:
     path: str
     kind: Kind
     why: str
+    source: str | None = None
+    """What of the host is mounted, if it is not what the host has at `path`."""
+
+    @property
+    def origin(self) -> str:
+        """What of the host is mounted."""
+        return self.path if self.source is None else self.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +124,45 @@ def _refuse_special(path: str, grant: Grant) -> None:
         raise ConfinementError(f"cannot grant {grant.path}: the agent has its own {'/' + parts(path)[0]}")
 
 
+def _from_sources(grants: Iterable[Grant], readlink: Readlink) -> Readlink:
+    """`readlink` as the agent will see the tree: at and above a grant with a source there is no link."""
+    moved = {"/" + "/".join(parts(grant.path)): grant.source for grant in grants if grant.source is not None}
+    if not moved:
+        return readlink
+
+    def read(path: str) -> str | None:
+        if any(contains(path, place) for place in moved):
+            return None
+        for place, source in moved.items():
+            if contains(place, path):
+                return readlink(source + path[len(place) :])
+        return readlink(path)
+
+    return read
+
+
+def _refuse_misplaced(found: Mapping[str, Layer], readlink: Readlink) -> None:
+    """Refuse a source whose place lies in a tree of the host's that does not have it, or only by a link.
+
+    The place is made before the pivot, and by way of a link it would be made on the host.
+    """
+    for layer in found.values():
+        if layer.source is None:
+            continue
+        above = [one for one in found.values() if one is not layer and contains(one.path, layer.path)]
+        nearest = max(above, key=lambda one: len(one.path), default=None)
+        if nearest is None or nearest.source is not None:
+            continue
+        if canonical(layer.path, readlink, {}) != layer.path or not os.path.exists(layer.path):
+            raise ConfinementError(
+                f"cannot show {layer.source} at {layer.path}: {nearest.path}, which is granted, has no such path"
+            )
+
+
 def lay_out(plan: Plan, readlink: Readlink = host_readlink) -> View:
     """The view that `plan` asks for."""
+    host_links = readlink
+    readlink = _from_sources(plan.grants, readlink)
     links: dict[str, str] = {}
     masked = tuple(canonical(path, readlink, {}) for path in plan.masked)
     protected = tuple(_but_the_last(path, readlink) for path in plan.protected)
@@ -129,7 +176,8 @@ def lay_out(plan: Plan, readlink: Readlink = host_readlink) -> View:
             withheld.append(grant.path)
         elif path not in found or grant.access is Access.WRITE:
             kind = Kind.WRITE if grant.access is Access.WRITE else Kind.READ
-            found[path] = Layer(path, kind, grant.why)
+            found[path] = Layer(path, kind, grant.why, grant.source)
+    _refuse_misplaced(found, host_links)
     found = {path: layer for path, layer in found.items() if not _repeats(layer, found)}
     for path in (plan.workdir, plan.executable):
         canonical(path, readlink, links)
@@ -148,9 +196,9 @@ def _repeats(layer: Layer, found: dict[str, Layer]) -> bool:
     names = parts(layer.path)
     above = ("/" + "/".join(names[:length]) for length in range(len(names) - 1, 0, -1))
     nearest = next((found[path] for path in above if path in found), None)
-    return (
-        layer.kind is Kind.READ and nearest == Layer(nearest.path, Kind.READ, layer.why) if nearest else False
-    )
+    if layer.kind is not Kind.READ or layer.source is not None or nearest is None:
+        return False
+    return nearest == Layer(nearest.path, Kind.READ, layer.why)
 
 
 def _scratch_paths(plan: Plan, readlink: Readlink, links: dict[str, str], granted: set[str]) -> list[str]:

@@ -1,8 +1,10 @@
 """Root's trees as root's agent meets them, and owners as they end up on disk."""
 
 import itertools
+import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,10 @@ import pytest
 from launcher import kernel
 from launcher.identity import UNOWNED_ID
 from launcher.plan import Access, Grant
+from launcher.system import system_grants
 from launcher.trees import swapped
-from tests.launcher.rig import WHO, contained, shell
+from tests.launcher.rig import PATH, WHO, Result, apart, contained, plan, project, run_here, shell
+from tests.support.user import UID
 
 
 @pytest.mark.parametrize("identifier", [1, 2, 1000, UNOWNED_ID])
@@ -88,3 +92,65 @@ if "root" in WHO:
 def test_descriptors_of_the_launcher_do_not_reach_the_agent(who: str) -> None:
     result = shell("ls /proc/self/fd | wc -l; ls -l /proc/$$/fd", who=who)
     assert result.out.split()[0] == "4"  # three streams and ls's own folder
+
+
+_ELSEWHERE = "/srv/hark-was-recorded-here/project"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+def test_a_copy_is_shown_where_the_project_was_and_nothing_of_the_place_is_made(who: str) -> None:
+    """What is bound is the copy: what the agent writes is in it, and the host has no such path before or after."""
+    script = """pwd; cat kept; ls -A ..; echo new > made; mv kept moved; cat .env; echo x > locked 2>/dev/null
+    echo "$?"; echo "in $HOME"; : > $HOME/x"""
+
+    def work() -> tuple[Result, list[str], str]:
+        for name, text in (("kept", "as recorded\n"), (".env", "SECRET=1\n"), ("locked", "kept\n")):
+            (folder / name).write_text(text)
+        grants = (*system_grants(), Grant(_ELSEWHERE, Access.WRITE, "project directory", str(folder)))
+        what = replace(
+            plan(folder, ("/bin/sh", "-c", script)),
+            grants=grants,
+            workdir=_ELSEWHERE,
+            home="/srv/hark-was-recorded-here",
+            env={"PATH": PATH, "HOME": "/srv/hark-was-recorded-here"},
+            masked=(f"{_ELSEWHERE}/.env",),
+            protected=(f"{_ELSEWHERE}/locked",),
+        )
+        return run_here(what), sorted(os.listdir(folder)), (folder / "made").read_text()
+
+    with project(who) as folder:
+        result, left, made = apart(work, who=who)
+        owner = os.stat(folder / "made").st_uid
+    assert result.error == ""
+    assert result.out == f"{_ELSEWHERE}\nas recorded\nproject\n2\nin /srv/hark-was-recorded-here\n"
+    assert left == [".env", "locked", "made", "moved"]
+    assert made == "new\n"
+    assert owner == (0 if who == "root" else UID)
+    assert not os.path.lexists("/srv/hark-was-recorded-here")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+def test_a_link_in_a_copy_leads_nothing_of_the_launchers_onto_the_host(who: str) -> None:
+    """The copy is hostile: its links must not make the launcher create a mount point outside of it."""
+
+    def work() -> Result:
+        target = folder / "outside"
+        target.mkdir()
+        copy = folder / "copy"
+        copy.mkdir()
+        (copy / "lib").symlink_to(target)
+        grants = (
+            *system_grants(),
+            Grant(_ELSEWHERE, Access.WRITE, "project directory", str(copy)),
+            Grant(f"{_ELSEWHERE}/lib/deep/file", Access.READ, "-read", "/etc/hostname"),
+        )
+        what = replace(plan(folder, ("/bin/sh", "-c", "ls")), grants=grants, workdir=_ELSEWHERE)
+        result = run_here(what, gateway=False)
+        assert os.listdir(target) == []
+        return result
+
+    with project(who) as folder:
+        result = apart(work, who=who)
+    assert (result.error, result.out) == ("", "lib\n")

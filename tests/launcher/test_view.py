@@ -1,5 +1,7 @@
 """Layers and links, computed over hosts that exist only as tables."""
 
+from pathlib import Path
+
 import pytest
 
 from hark.errors import ConfinementError
@@ -137,3 +139,45 @@ def test_a_loop_of_links_and_a_relative_path_are_refused() -> None:
         canonical("/a", {"/a": "/b", "/b": "/a"}.get, {})
     with pytest.raises(ConfinementError, match="absolute"):
         canonical("a", NO_LINKS.get, {})
+
+
+def shown(path: str, source: str) -> Grant:
+    return Grant(path, Access.WRITE, "project directory", source)
+
+
+def test_a_source_is_shown_at_the_place_of_the_plan_whatever_the_host_has_there() -> None:
+    links = {"/home": "/var/home", "/home/u/p": "/elsewhere", "/copy/lib": "src", "/home/u/p/lib": "/etc"}
+    plan = made(
+        shown("/home/u/p/", "/copy"), read("/home/u/p/lib/x"), masked=("/home/u/p/lib/.env",), home="/home/u"
+    )
+    view = lay_out(plan, links.get)
+    found = [(layer.path, layer.origin) for layer in view.layers if layer.kind is not Kind.SCRATCH]
+    assert found == [("/home/u/p", "/copy"), ("/home/u/p/src/x", "/home/u/p/src/x")]
+    assert view.masked == ("/home/u/p/src/.env",)
+    assert [layer.path for layer in view.layers if layer.kind is Kind.SCRATCH] == [
+        "/home/u",
+        "/tmp",
+        "/var/tmp",
+    ]
+
+
+def test_without_a_source_the_hosts_links_count() -> None:
+    links = {"/home": "/var/home", "/var/home/u/p": "/elsewhere"}
+    assert ("/elsewhere", "write") in kinds(made(write("/home/u/p"), home="/home/u"), links)
+
+
+def test_a_source_repeats_nothing() -> None:
+    plan = made(read("/a", "system"), Grant("/a/b", Access.READ, "system", "/"))
+    with pytest.raises(ConfinementError, match="which is granted, has no such path"):
+        lay_out(plan, NO_LINKS.get)  # the place would have to be made in the host's tree
+    both = made(Grant("/a", Access.READ, "x", "/s"), Grant("/a/b", Access.READ, "x", "/t"))
+    assert [layer.origin for layer in lay_out(both, NO_LINKS.get).layers if layer.source] == ["/s", "/t"]
+
+
+def test_a_source_below_a_link_in_a_granted_tree_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    good = made(read(str(tmp_path)), shown(f"{tmp_path}/real", "/copy"))
+    assert any(layer.source == "/copy" for layer in lay_out(good).layers)
+    with pytest.raises(ConfinementError, match="cannot show /copy"):
+        lay_out(made(read(str(tmp_path)), shown(f"{tmp_path}/link", "/copy")))
