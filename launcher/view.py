@@ -131,11 +131,12 @@ def _from_sources(grants: Iterable[Grant], readlink: Readlink) -> Readlink:
         return readlink
 
     def read(path: str) -> str | None:
+        above = [place for place in moved if place != path and contains(place, path)]
+        if above:
+            place = max(above, key=len)
+            return readlink(f"{moved[place]}{path[len(place) :]}")
         if any(contains(path, place) for place in moved):
             return None
-        for place, source in moved.items():
-            if contains(place, path):
-                return readlink(source + path[len(place) :])
         return readlink(path)
 
     return read
@@ -155,7 +156,7 @@ def _refuse_misplaced(found: Mapping[str, Layer], readlink: Readlink) -> None:
             continue
         if canonical(layer.path, readlink, {}) != layer.path or not os.path.exists(layer.path):
             raise ConfinementError(
-                f"cannot show {layer.source} at {layer.path}: {nearest.path}, which is granted, has no such path"
+                f"cannot show {layer.source} at {layer.path}: {nearest.path}, which is granted, lacks it"
             )
 
 

@@ -100,7 +100,7 @@ _ELSEWHERE = "/srv/hark-was-recorded-here/project"
 @pytest.mark.attack
 @pytest.mark.parametrize("who", WHO)
 def test_a_copy_is_shown_where_the_project_was_and_nothing_of_the_place_is_made(who: str) -> None:
-    """What is bound is the copy: what the agent writes is in it, and the host has no such path before or after."""
+    """What the agent writes is in the copy, and the host has no such path before or after."""
     script = """pwd; cat kept; ls -A ..; echo new > made; mv kept moved; cat .env; echo x > locked 2>/dev/null
     echo "$?"; echo "in $HOME"; : > $HOME/x"""
 
