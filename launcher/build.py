@@ -42,7 +42,7 @@ def run(
         enter_user_namespace(identity)
         _die_with(supervisor)
         step = "network"
-        sockets, unset = network.build(identity.gid)
+        sockets, unset = network.build(identity.inside[1])
         wire.send(channel, "sockets", str(abi), *unset, descriptors=tuple(s.fileno() for s in sockets))
         for opened_socket in sockets:
             opened_socket.close()
@@ -76,15 +76,15 @@ def _die_with(supervisor: int) -> None:
 
 
 def enter_user_namespace(identity: Identity) -> None:
-    """Enter a user namespace that knows one uid and one gid, the same inside as outside."""
+    """Enter a user namespace that knows one uid and one gid: the identity's, by the ids seen inside."""
     if identity.changed:
         _enter_as_root(identity)
         return
     os.unshare(os.CLONE_NEWUSER)
     for name, value in (
         ("setgroups", "deny"),
-        ("uid_map", f"{identity.uid} {identity.uid} 1"),
-        ("gid_map", f"{identity.gid} {identity.gid} 1"),
+        ("uid_map", f"{identity.inside[0]} {identity.uid} 1"),
+        ("gid_map", f"{identity.inside[1]} {identity.gid} 1"),
     ):
         _write_map(os.getpid(), name, value)
 
@@ -103,8 +103,8 @@ def _enter_as_root(identity: Identity) -> None:
             kernel.die_with_parent(signal.SIGKILL)
             os.close(entered_write)
             if os.read(entered_read, 1):
-                _write_map(parent, "uid_map", f"{identity.uid} {identity.uid} 1")
-                _write_map(parent, "gid_map", f"{identity.gid} {identity.gid} 1")
+                _write_map(parent, "uid_map", f"{identity.inside[0]} {identity.uid} 1")
+                _write_map(parent, "gid_map", f"{identity.inside[1]} {identity.gid} 1")
                 os.write(mapped_write, b"m")
         finally:
             os._exit(0)
@@ -120,8 +120,9 @@ def _enter_as_root(identity: Identity) -> None:
     if not mapped:
         raise OSError(1, "Operation not permitted", "uid_map")
     os.setgroups([])
-    os.setresgid(identity.gid, identity.gid, identity.gid)
-    os.setresuid(identity.uid, identity.uid, identity.uid)
+    uid, gid = identity.inside
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
     # The change of uid made /proc/self another's; what follows opens files in it.
     kernel.set_dumpable(dumpable=True)
 

@@ -25,7 +25,8 @@ _HOSTS: Final = (
 def user_name(plan: Plan, identity: Identity) -> str:
     """The agent's user name: the environment's, unless that is root's or no plain name."""
     name = plan.env.get("USER") or plan.env.get("LOGNAME") or _DEFAULT_NAME
-    if name == "root" or identity.changed or _NAME.fullmatch(name) is None:
+    renamed = identity.changed and identity.seen is None
+    if name == "root" or renamed or _NAME.fullmatch(name) is None:
         return _DEFAULT_NAME
     return name
 
@@ -42,10 +43,10 @@ def generated(plan: Plan, identity: Identity) -> dict[str, bytes]:
     shell = _field(plan.env.get("SHELL", ""), "/bin/sh")
     passwd = (
         "root:x:0:0:root:/root:/bin/sh\n"
-        f"{name}:x:{identity.uid}:{identity.gid}::{home}:{shell}\n"
+        f"{name}:x:{identity.inside[0]}:{identity.inside[1]}::{home}:{shell}\n"
         f"nobody:x:{_OVERFLOW_ID}:{_OVERFLOW_ID}:nobody:/nonexistent:/usr/sbin/nologin\n"
     )
-    group = f"root:x:0:\n{name}:x:{identity.gid}:\nnogroup:x:{_OVERFLOW_ID}:\n"
+    group = f"root:x:0:\n{name}:x:{identity.inside[1]}:\nnogroup:x:{_OVERFLOW_ID}:\n"
     texts = {
         "/etc/passwd": passwd,
         "/etc/group": group,

@@ -73,6 +73,8 @@ class Plan:
     """Let the agent make user namespaces of its own, and mounts in them: see `hark.nesting`."""
     published: tuple[int, ...] = ()
     """Ports of the agent's loopback that the supervisor may connect to."""
+    seen_as: tuple[int, int] | None = None
+    """uid and gid that the agent sees itself have, where a replay shows it others than its own."""
     wait_for_all: bool = False
     """The run lasts until every process inside has ended; otherwise the first one's end is everybody's."""
 

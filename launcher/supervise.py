@@ -54,7 +54,7 @@ def launch(plan: Plan) -> "Boundary":
     if not plan.terminal:
         write_only_terminals()
         empty_input_in_background()
-    identity = agent_identity(os.getuid(), os.getgid(), os.environ)
+    identity = agent_identity(os.getuid(), os.getgid(), os.environ, plan.seen_as)
     handed_down = inherited()
     supervisor = os.getpid()
     try:
@@ -161,8 +161,8 @@ class Boundary:
             kernel=system.release,
             machine=system.machine,
             landlock_abi=int(abi),
-            uid=self._identity.uid,
-            gid=self._identity.gid,
+            uid=self._identity.inside[0],
+            gid=self._identity.inside[1],
             grants=tuple(AppliedGrant(*grants[start : start + 4]) for start in range(0, len(grants), 4)),
             withheld=self._await("withheld").fields,
             uncovered=self._await("ready").fields,

@@ -39,3 +39,9 @@ def test_a_home_that_would_break_the_line_is_not_written(home: str) -> None:
 def test_what_the_plan_brings_is_not_generated() -> None:
     assert "/etc/resolv.conf" not in generated(made({}, files={"/etc/resolv.conf": b""}), ME)
     assert b"nameserver 10.200.1.1" in generated(made({}), ME)["/etc/resolv.conf"]
+
+
+def test_a_replay_shows_the_ids_and_the_name_that_were_recorded() -> None:
+    shown = generated(made({"USER": "ann"}), Identity(65533, 65533, changed=True, seen=(1000, 100)))
+    assert b"ann:x:1000:100::/home/u:/bin/sh\n" in shown["/etc/passwd"]
+    assert b"ann:x:100:\n" in shown["/etc/group"]

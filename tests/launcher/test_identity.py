@@ -2,6 +2,7 @@
 
 import pytest
 
+from hark.errors import ConfinementError
 from launcher.identity import UNOWNED_ID, Identity, agent_identity
 
 
@@ -30,3 +31,18 @@ def test_roots_agent_becomes_who_called_sudo() -> None:
 )
 def test_roots_agent_is_never_root(environ: dict[str, str]) -> None:
     assert agent_identity(0, 0, environ) == Identity(UNOWNED_ID, UNOWNED_ID, changed=True)
+
+
+def test_what_the_agent_sees_itself_as_changes_nothing_on_the_host() -> None:
+    agent = agent_identity(1000, 100, {}, (4242, 4343))
+    assert (agent.uid, agent.gid) == (1000, 100)
+    assert agent.inside == (4242, 4343)
+    assert agent_identity(1000, 100, {}).inside == (1000, 100)
+
+
+@pytest.mark.parametrize(
+    "seen", [(0, 1000), (1000, 0), (-1, 1000), (1000, 1 << 32), (0xFFFFFFFF, 1)], ids=repr
+)
+def test_no_agent_sees_itself_as_root_or_as_what_no_kernel_has(seen: tuple[int, int]) -> None:
+    with pytest.raises(ConfinementError, match="no agent may see itself as"):
+        agent_identity(1000, 1000, {}, seen)

@@ -20,6 +20,7 @@ from launcher.report import Ended
 from launcher.supervise import Boundary, launch
 from launcher.watch import Watch
 from tests.launcher.rig import (
+    PATH,
     WHO,
     Result,
     apart,
@@ -305,6 +306,28 @@ def test_facts_say_what_was_in_force(who: str) -> None:
     assert [grant.why for grant in written] == ["project directory"]
     expected = "root's files as the agent's own" if who == "root" else "as on disk"
     assert written[0].owners == expected
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_an_agent_can_be_shown_other_ids_than_it_has_and_owns_what_it_makes(who: str) -> None:
+    script = "touch new && stat -c %u:%g new . && id -u && id -g && id -un && cat /proc/self/uid_map"
+    env = {"PATH": PATH, "USER": "ann", "HOME": "/home/agent"}
+    result = shell(script, who=who, seen_as=(4242, 4343), env=env)
+    assert result.err == ""
+    new, folder, uid, gid, name, mapped = result.out.splitlines()
+    assert (new, uid, gid, name) == ("4242:4343", "4242", "4343", "ann")
+    assert folder.startswith("4242:")
+    assert int(mapped.split()[1]) not in (0, 4242)
+    assert result.facts is not None
+    assert (result.facts.uid, result.facts.gid) == (4242, 4343)
+    assert shell("id -u", who=who, env=env).out.strip() != "4242"
+
+
+@pytest.mark.attack
+def test_an_agent_is_never_shown_that_it_is_root() -> None:
+    result = shell("id -u", seen_as=(0, 0))
+    assert result.error_kind == "ConfinementError"
+    assert result.out == ""
 
 
 @pytest.mark.attack
