@@ -85,14 +85,15 @@ class Assembler:
         """
         if isinstance(event, RunStart):
             event = event._replace(header_hash=self._header_hash)
-        if isinstance(event, Seal) or kind_of(event) == SEAL:
+        kind = kind_of(event)
+        if kind == SEAL:
             raise RecordError("only sealing a bundle writes a Seal")
-        return self._add(event, time, room)
+        return self._add(event, kind, time, room)
 
     def seal(self, outcome: str, time: int, signed_at: int, signer: Signer | None) -> tuple[bytes, Sealed]:
         """Seal frame and footer in one piece, and what they commit to."""
         time = max(time, self._time)
-        last = self._add(Seal(self._frames.digest(), self._counts, outcome, time), time)
+        last = self._add(Seal(self._frames.digest(), self._counts, outcome, time), SEAL, time)
         root = self._mmr.root()
         head = self._sign(root, signed_at, signer) if signer else None
         footer = encode_footer(Footer(self.count, root, self._chain, head))
@@ -104,8 +105,8 @@ class Assembler:
         signature = signer.sign(message)
         return TreeHead(self.header.run_id, self.count, root, signed_at, signer.public_key, signature)
 
-    def _add(self, event: Event | Unknown, time: int, room: int | None = None) -> bytes:
-        seq, kind = self.count, kind_of(event)
+    def _add(self, event: Event | Unknown, kind: int, time: int, room: int | None = None) -> bytes:
+        seq = self._mmr.count
         payload = encode(event, self._salt(seq))
         if len(payload) > frame.MAX_PAYLOAD:
             raise RecordError(

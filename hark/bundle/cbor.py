@@ -8,7 +8,7 @@ items and claimed lengths are checked before they cost memory.
 Not done here: which keys a map must have (`hark.bundle.fields`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from struct import Struct
 from typing import Final
@@ -30,7 +30,11 @@ _WIDTHS: Final = {
     27: (Struct(">Q"), 1 << 32),
 }
 """Additional information -> layout of the argument that follows, and the least argument that needs it."""
-_SHORT: Final = tuple(tuple(bytes((major << 5 | n,)) for n in range(24)) for major in range(8))
+_SHORT: Final = tuple(
+    tuple(bytes((major << 5 | n,)) if n < 24 else bytes((major << 5 | 24, n)) for n in range(256))
+    for major in range(6)
+)
+"""Heads whose argument fits into one byte, by major type: nearly all that there are."""
 _first: Final = itemgetter(0)
 
 
@@ -39,76 +43,83 @@ def encode(value: object) -> bytes:
 
     Text that is not valid Unicode (a lone surrogate, as `os.fsdecode` makes) is escaped with backslashes.
     """
-    out = bytearray()
+    out: list[bytes] = []
     _write(out, value)
-    return bytes(out)
+    return b"".join(out)
 
 
-def _write(out: bytearray, value: object) -> None:
-    if type(value) is bytes:  # nine in ten values are strings: told apart before anything is matched
-        size = len(value)
-        out += _SHORT[_BYTES][size] if size < 24 else _head(_BYTES, size)
-        out += value
-        return
-    if type(value) is str:
-        out += _string(value)
-        return
+def _write(out: list[bytes], value: object) -> None:
+    kind = type(value)  # told apart by identity first: several dozen values for each request
+    if kind is bytes:
+        _string(out, _BYTES, value)  # type: ignore[arg-type]
+    elif kind is str:
+        _string(out, _TEXT, value.encode("utf-8", "backslashreplace"))  # type: ignore[attr-defined]
+    elif kind is int:
+        _integer(out, value)  # type: ignore[arg-type]
+    elif kind is tuple:
+        _write_list(out, value)  # type: ignore[arg-type]
+    elif kind is dict:
+        _write_map(out, value.items())  # type: ignore[attr-defined]
+    else:
+        _write_rarer(out, value)
+
+
+def _write_rarer(out: list[bytes], value: object) -> None:
     match value:
         case None | bool():
-            out.append(0xF6 if value is None else 0xF5 if value else 0xF4)
+            out.append(b"\xf6" if value is None else b"\xf5" if value else b"\xf4")
         case int():
-            out += _head(_UINT, value) if value >= 0 else _head(_NEGATIVE, -1 - value)
-        case str() | bytes() | bytearray():
-            out += _string(value)
+            _integer(out, value)
+        case str():
+            _string(out, _TEXT, value.encode("utf-8", "backslashreplace"))
+        case bytes() | bytearray():
+            _string(out, _BYTES, bytes(value))
         case list() | tuple():
-            out += _head(_LIST, len(value))
-            for item in value:
-                if type(item) is bytes and len(item) < 24:
-                    out += _SHORT[_BYTES][len(item)]
-                    out += item
-                else:
-                    _write(out, item)
+            _write_list(out, value)
         case Mapping():
             _write_map(out, value.items())
         case _:
             raise RecordError(f"a value of type {type(value).__name__} has no place in a bundle")
 
 
-def _string(value: str | bytes | bytearray) -> bytes:
-    if isinstance(value, str):
-        value, major = value.encode("utf-8", "backslashreplace"), _TEXT
-    else:
-        major = _BYTES
-    return _head(major, len(value)) + value
+def _string(out: list[bytes], major: int, text: bytes) -> None:
+    size = len(text)
+    out.append(_SHORT[major][size] if size < 256 else _head(major, size))
+    out.append(text)
 
 
-def _write_map(out: bytearray, items: Iterable[tuple[object, object]]) -> None:
+def _integer(out: list[bytes], value: int) -> None:
+    out.append(_head(_UINT, value) if value >= 0 else _head(_NEGATIVE, -1 - value))
+
+
+def _write_list(out: list[bytes], items: Sequence[object]) -> None:
+    out.append(_head(_LIST, len(items)))
+    for item in items:
+        _write(out, item)
+
+
+def _write_map(out: list[bytes], items: Collection[tuple[object, object]]) -> None:
     pairs = [(_key(key), item) for key, item in items]
     pairs.sort(key=_first)
-    out += _head(_MAP, len(pairs))
+    out.append(_head(_MAP, len(pairs)))
     before = b""
     for key, item in pairs:
         if key == before:  # two keys that differ only in what had to be escaped
             raise RecordError("two keys of one map are written the same way: they cannot both be recorded")
         before = key
-        out += key
+        out.append(key)
         _write(out, item)
 
 
 def _key(key: object) -> bytes:
-    kind = type(key)
-    if kind is str:
-        return _string(key)  # type: ignore[arg-type]
-    if kind is int:
-        return _head(_UINT, key) if key >= 0 else encode(key)  # type: ignore[arg-type,operator]
+    if type(key) is int and 0 <= key < 256:
+        return _SHORT[_UINT][key]
     return encode(key)
 
 
 def _head(major: int, argument: int) -> bytes:
-    if argument < 24:
-        return _SHORT[major][argument]
     if argument < 256:
-        return bytes((major << 5 | 24, argument))
+        return _SHORT[major][argument]
     for info, (layout, _) in _WIDTHS.items():
         if argument >> (8 * layout.size) == 0:
             return bytes((major << 5 | info,)) + layout.pack(argument)

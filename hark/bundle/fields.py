@@ -50,6 +50,8 @@ class Shape(NamedTuple):
     load: Callable[[Any], Any] = lambda value: value
     given: type | None = None
     """The type that marks an empty value as given; None where the zero value has a spelling of its own."""
+    every: type | None = None
+    """A type of which every value fits: most values are told by it."""
 
 
 def _is_text(value: Any) -> bool:
@@ -62,6 +64,10 @@ def _is_int(value: Any) -> bool:
 
 def _is_uint(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_bytes(value: Any) -> bool:
@@ -84,16 +90,18 @@ def _is_pair(value: Any) -> bool:
 
 def _map_of(is_key: Callable[[Any], bool], is_value: Callable[[Any], bool]) -> Callable[[Any], bool]:
     def fits(value: Any) -> bool:
-        return isinstance(value, Mapping) and all(is_key(k) and is_value(v) for k, v in value.items())
+        if type(value) is not dict and not isinstance(value, Mapping):
+            return False
+        return all(map(is_key, value)) and all(map(is_value, value.values()))
 
     return fits
 
 
-TEXT: Final = Shape("text", "", _is_text)
+TEXT: Final = Shape("text", "", _is_text, every=str)
 INT: Final = Shape("an integer of 64 bits", 0, _is_int)
 UINT: Final = Shape("an unsigned integer of 64 bits", 0, _is_uint)
-BOOL: Final = Shape("true or false", False, lambda value: isinstance(value, bool))  # noqa: FBT003 - a zero value
-BYTES: Final = Shape("bytes", b"", _is_bytes, given=GivenBytes)
+BOOL: Final = Shape("true or false", False, _is_bool, every=bool)  # noqa: FBT003 - a zero value
+BYTES: Final = Shape("bytes", b"", _is_bytes, given=GivenBytes, every=bytes)
 HASH: Final = Shape("32 bytes", b"", _is_hash, given=GivenBytes)
 TEXTS: Final = Shape("a list of text", (), lambda v: _is_list(v) and all(map(_is_text, v)), tuple, GivenList)
 UINTS: Final = Shape(
@@ -118,7 +126,7 @@ def dump(name: str, layout: Layout, values: tuple[Any, ...]) -> dict[int, Any]:
     """The map that stands for `values`; a value of the wrong type is a RecordError."""
     result = {}
     for (key, shape), value in zip(layout.items(), values, strict=True):
-        if not shape.fits(value):
+        if type(value) is not shape.every and not shape.fits(value):
             raise RecordError(f"{name}: the value for key {key} is not {shape.words}: it cannot be recorded")
         if value or shape.given is None:
             if value or key < FIRST_EXTRA:

@@ -23,7 +23,7 @@ choosing the outcome, moving the file (`hark.bundle.deliver`).
 import os
 import time
 from collections.abc import Callable
-from threading import Condition
+from threading import Condition, RLock
 from typing import Final, Self
 
 from hark.bundle.assemble import Assembler, Guard, NoRoomError, Sealed, Signer
@@ -58,7 +58,10 @@ class Writer:
         self._clock = clock
         self._origin = clock()
         self._on_failure = on_failure
-        self._turn = Condition()
+        self._lock = RLock()
+        self._turn = Condition(self._lock)
+        self._waiting = 0
+        """Threads that wait for `_turn`: told only where there are any."""
         self._queue: list[bytes] = []
         self._writing = False
         self._syncing = False
@@ -118,7 +121,7 @@ class Writer:
 
     def append(self, event: Event | Unknown, *, durable: bool = False) -> int:
         """Record `event`; return its sequence number once it is in the file (on the disk, if `durable`)."""
-        with self._turn:
+        with self._lock:
             self._refuse_if_over()
             seq, room = self._assembler.count, self._room_for(event)
             try:
@@ -135,7 +138,7 @@ class Writer:
 
     def sync(self, seq: int) -> None:
         """Return once event `seq` is on the disk; from any thread. Raises RecordError if it cannot be."""
-        with self._turn:
+        with self._lock:
             self._settle(seq + 1, durable=True)
 
     def seal(self, outcome: str, signer: Signer | None = None, *, signed_at: int | None = None) -> Sealed:
@@ -143,7 +146,7 @@ class Writer:
 
         `signed_at` is Unix nanoseconds, now unless given.
         """
-        with self._turn:
+        with self._lock:
             self._refuse_if_over()
             self._sealed = True
             signed_at = time.time_ns() if signed_at is None else signed_at
@@ -158,11 +161,11 @@ class Writer:
 
     def close(self) -> None:
         """Write what waits, then let the file and its lock go; again is harmless."""
-        with self._turn:
+        with self._lock:
             if self._failure is None:
                 self._settle(self._assembler.count if self._queue else self._written, durable=False)
             while self._writing or self._syncing:
-                self._turn.wait()
+                self._wait()
             self._failure = self._failure or RecordError(f"the bundle {self.path} is closed")
             self._disk.close()
 
@@ -207,25 +210,36 @@ class Writer:
             else:
                 busy, work = self._syncing, self._sync_batch
             if busy:
-                self._turn.wait()
+                self._wait()
             else:
                 work()
+
+    def _wait(self) -> None:
+        self._waiting += 1
+        try:
+            self._turn.wait()
+        finally:
+            self._waiting -= 1
+
+    def _wake(self) -> None:
+        if self._waiting:
+            self._turn.notify_all()
 
     def _write_batch(self) -> None:
         """Write for everybody who waits, with the lock released meanwhile."""
         batch, self._queue = self._queue, []
         count, start = self._assembler.count, self._disk.end
         self._writing = True
-        self._turn.release()
+        self._lock.release()
         failure: BaseException | None = None
         try:
             self._disk.write(b"".join(batch))
         except BaseException as error:  # noqa: BLE001 - an interrupt here leaves a torn frame like any failure
             failure = error
         finally:
-            self._turn.acquire()
+            self._lock.acquire()
             self._writing = False
-            self._turn.notify_all()
+            self._wake()
         if failure is not None:
             self._cut_back(start, batch)
             raise self._failed(failure) from failure
@@ -235,16 +249,16 @@ class Writer:
         """Sync for everybody who waits; meanwhile others append and write."""
         count = self._written
         self._syncing = True
-        self._turn.release()
+        self._lock.release()
         failure: BaseException | None = None
         try:
             self._disk.sync()
         except BaseException as error:  # noqa: BLE001 - what is not on the disk may be lost, whatever the reason
             failure = error
         finally:
-            self._turn.acquire()
+            self._lock.acquire()
             self._syncing = False
-            self._turn.notify_all()
+            self._wake()
         if failure is not None:
             raise self._failed(failure) from failure
         self._synced = count
@@ -267,14 +281,14 @@ class Writer:
         words = cause.strerror if isinstance(cause, OSError) and cause.strerror else type(cause).__name__
         error = RecordError(f"cannot write the bundle {self.path}: {words}; the run cannot go on unrecorded")
         self._failure = error
-        self._turn.notify_all()
+        self._wake()
         self._tell(error)
         return error
 
     def _tell(self, error: RecordError) -> None:
         if self._on_failure is not None:
-            self._turn.release()
+            self._lock.release()
             try:
                 self._on_failure(error)
             finally:
-                self._turn.acquire()
+                self._lock.acquire()
