@@ -18,6 +18,8 @@ from hark.policy.wanted import shown
 
 UNSAFE_ALLOW_ALL: Final = "--unsafe-allow-all"
 """What a verdict calls the option of that name, where no rule of the policy allows."""
+_UNREAD: Final = Ambiguous("was not read")
+"""Stands for a path where no rule goes by paths: one that did would match nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def decide_name(policy: Policy, host: str, now: datetime) -> Verdict:
 def decide_request(policy: Policy, host: str, port: int, method: str, path: str, *, now: datetime) -> Verdict:
     """Judge one request to a host on a port by its method and its target in origin form, query included."""
     meant = _covering(policy, host, port)
-    spelled = spell(path)
+    spelled = spell(path) if any(rule.paths for rule in meant) else _UNREAD
     reasons = [_against(rule, method, spelled, now) for rule in meant]
     for rule, against in zip(meant, reasons, strict=True):
         if not against:
@@ -92,7 +94,7 @@ def decide_request(policy: Policy, host: str, port: int, method: str, path: str,
         return _not_named(policy, host, port)
     nearest, against = min(zip(meant, reasons, strict=True), key=lambda one: len(one[1]))
     mendable = nearest.speaks is Speaks.WEB and not _out_of_time(nearest, now)
-    table = wanted.table(host, port, method, spelled) if mendable else ""
+    table = wanted.table(host, port, method, spell(path)) if mendable else ""
     return Deny(f"{nearest.name} {' and '.join(against)}", "", table, nearest)
 
 
