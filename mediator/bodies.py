@@ -6,8 +6,7 @@ returns what may pass on now; what it holds back it returns later, at the latest
 more or less than it was told, and then says so in `resizes`: the message is then framed anew.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -133,7 +132,7 @@ def of_answer(
     `asked` are the paths that the request may stand for: they say whether tokens may be minted in the answer.
     """
     minting = minting_at(link.policy, link.target, *asked)
-    with _stopping(link.broker):
+    with _Stopping(link.broker):
         headers = answer_fields(link.broker, headers)
         mints = None if minting is None else partial(_minted, link, headers, minting)
         way = answer_body(link.broker, headers, mints) if body else None
@@ -153,7 +152,9 @@ def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> Minte
 
 def turned_trailers(link: Link, fields: Headers) -> Headers:
     """Return the trailers of an answer as the agent gets them. Raises StoppedError."""
-    with _stopping(link.broker):
+    if not fields:
+        return fields
+    with _Stopping(link.broker):
         return answer_fields(link.broker, fields)
 
 
@@ -208,15 +209,31 @@ def echoed(found: FoundError) -> str:
     )
 
 
-@contextmanager
-def _stopping(broker: Broker, *, answer: bool = True) -> Iterator[None]:
-    """Say in words why a body stops."""
-    try:
-        yield
-    except FoundError as found:
-        raise StoppedError(echoed(found) if answer else broker.refusal(found).reason) from None
-    except PackedError as error:
-        raise StoppedError(str(error)) from None
+class _Stopping:
+    """Says in words why a body stops. A class, since each message enters it five times."""
+
+    __slots__ = ("_answer", "_broker")
+
+    def __init__(self, broker: Broker, *, answer: bool = True) -> None:
+        self._broker = broker
+        self._answer = answer
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Raise StoppedError in the place of what the search raises."""
+        match error:
+            case None:
+                return
+            case FoundError():
+                raise StoppedError(
+                    echoed(error) if self._answer else self._broker.refusal(error).reason
+                ) from None
+            case PackedError():
+                raise StoppedError(str(error)) from None
+            case _:
+                return
 
 
 class _Told:
@@ -226,21 +243,20 @@ class _Told:
         self, way: RequestText | MessageText | AnswerBody | Watched, broker: Broker, *, answer: bool = False
     ) -> None:
         self._way = way
-        self._broker = broker
-        self._answer = answer
         self.resizes = way.resizes
+        self._stopping = _Stopping(broker, answer=answer)
 
     @property
     def waiting(self) -> bool:
         return self._way.waiting
 
     def feed(self, data: bytes) -> bytes:
-        with _stopping(self._broker, answer=self._answer):
+        with self._stopping:
             return self._way.feed(data)
 
     def whole(self, data: bytes) -> bytes:
         """Take all of a body and return all that may pass."""
-        with _stopping(self._broker, answer=self._answer):
+        with self._stopping:
             if isinstance(self._way, RequestText):
                 return self._way.whole(data)
             return (self._way.feed(data) if data else b"") + self._way.finish()
@@ -249,5 +265,5 @@ class _Told:
         return self._way.release()
 
     def finish(self) -> bytes:
-        with _stopping(self._broker, answer=self._answer):
+        with self._stopping:
             return self._way.finish()

@@ -176,6 +176,8 @@ def _packed(asked: Asked, link: Link) -> Refusal | None:
 
 def judge_trailers(fields: Headers, link: Link) -> Deny | None:
     """Say why a request's trailers are not sent, which leaves the request without its end."""
+    if not fields:
+        return None
     wrong = next((name for name, _ in fields if not trailer_allowed(name)), None)
     if wrong is not None:
         return Deny(f"{clipped(wrong)} stands in a trailer, where it must not (RFC 9110, 6.5.1)", "")
