@@ -6,6 +6,9 @@ flow pass. The agent's half is `mediator.asking`, the server's `mediator.answeri
 becomes a WebSocket goes on in `mediator.talking`.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
 from mitmproxy.proxy import events
 from mitmproxy.proxy.layers.http._events import (
     RequestData,
@@ -30,39 +33,51 @@ from mediator.wire import InterimHeaders
 class Exchange(Asking, Answering):
     """One stream of the agent's connection."""
 
-    def _handle_event(self, event: events.Event) -> Commands:  # noqa: PLR0912  # one line for each event
+    def _handle_event(self, event: events.Event) -> Commands:
         if self._talks:
-            yield from self._talk(event)
-            return
-        match event:
-            case events.Start():
-                pass
-            case RequestHeaders():
-                yield from self._on_head(event)
-            case RequestData():
-                yield from self._on_data(event.data)
-            case RequestTrailers():
-                self._request_trailers = tuple(event.trailers.fields)
-            case RequestEndOfMessage():
-                yield from self._on_end()
-            case RequestProtocolError():
-                yield from self._on_agent_gone(event)
-            case InterimHeaders():
-                yield from self._on_interim(event)
-            case ResponseHeaders():
-                yield from self._on_answer(event)
-            case ResponseData():
-                yield from self._on_answer_data(event.data)
-            case ResponseTrailers():
-                self._answer_trailers = passed_trailers(tuple(event.trailers.fields))
-            case ResponseEndOfMessage():
-                yield from self._on_answer_end()
-            case ResponseProtocolError():
-                yield from self._on_server_failed(event.message)
-            case events.Wakeup():
-                yield from self._on_woken(event)
-            case _:
-                raise RuntimeError(f"{type(event).__name__} has no place in an exchange")
+            return self._talk(event)
+        on = self._ON.get(type(event))
+        if on is None:
+            raise RuntimeError(f"{type(event).__name__} has no place in an exchange")
+        return on(self, event)
+
+    def _told_start(self, _: events.Start) -> Commands:
+        yield from ()
+
+    def _told_head(self, event: RequestHeaders) -> Commands:
+        return self._on_head(event)
+
+    def _told_data(self, event: RequestData) -> Commands:
+        return self._on_data(event.data)
+
+    def _told_trailers(self, event: RequestTrailers) -> Commands:
+        self._request_trailers = tuple(event.trailers.fields)
+        yield from ()
+
+    def _told_end(self, _: RequestEndOfMessage) -> Commands:
+        return self._on_end()
+
+    def _told_gone(self, event: RequestProtocolError) -> Commands:
+        return self._on_agent_gone(event)
+
+    def _told_interim(self, event: InterimHeaders) -> Commands:
+        return self._on_interim(event)
+
+    def _told_answer(self, event: ResponseHeaders) -> Commands:
+        return self._on_answer(event)
+
+    def _told_answer_data(self, event: ResponseData) -> Commands:
+        return self._on_answer_data(event.data)
+
+    def _told_rest(self, event: ResponseTrailers) -> Commands:
+        self._answer_trailers = passed_trailers(tuple(event.trailers.fields))
+        yield from ()
+
+    def _told_answer_end(self, _: ResponseEndOfMessage) -> Commands:
+        return self._on_answer_end()
+
+    def _told_failed(self, event: ResponseProtocolError) -> Commands:
+        return self._on_server_failed(event.message)
 
     def _on_woken(self, event: events.Wakeup) -> Commands:
         if event.command is not self._moment:
@@ -70,6 +85,23 @@ class Exchange(Asking, Answering):
             return
         yield from self._release_request()
         yield from self._release()
+
+    _ON: ClassVar[Mapping[type[events.Event], Callable[["Exchange", Any], Commands]]] = {
+        events.Start: _told_start,
+        RequestHeaders: _told_head,
+        RequestData: _told_data,
+        RequestTrailers: _told_trailers,
+        RequestEndOfMessage: _told_end,
+        RequestProtocolError: _told_gone,
+        InterimHeaders: _told_interim,
+        ResponseHeaders: _told_answer,
+        ResponseData: _told_answer_data,
+        ResponseTrailers: _told_rest,
+        ResponseEndOfMessage: _told_answer_end,
+        ResponseProtocolError: _told_failed,
+        events.Wakeup: _on_woken,
+    }
+    """By exact type: asked one after another, the kinds of some fifteen events a request add up."""
 
     def _talk(self, event: events.Event) -> Commands:
         match event:

@@ -115,15 +115,14 @@ class AgentConnection(ConnectionHandler):
         self._watched: dict[Connection, asyncio.Task[None]] = {}
         gated = _Gated(first, reader, lambda: self._http.full)
         self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
-        below = Below(context)
+        Below(context)
         if link.tls:
             tls = AgentTls(context)
             self._http = AgentHttp(context, link, self._unsent)
             tls.child_layer = self._http
-            below.child = tls
+            self.layer = tls
         else:
-            self._http = below.child = AgentHttp(context, link, self._unsent)
-        self.layer = below
+            self.layer = self._http = AgentHttp(context, link, self._unsent)
 
     def crash(self, error: BaseException) -> None:
         """End everything about this connection and mark the run."""

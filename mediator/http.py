@@ -53,7 +53,8 @@ class UpstreamStart(layer.Layer):
             self.spoken = spoken = (
                 UpstreamHttp2(self.context) if server.alpn == H2 else UpstreamHttp1(self.context)
             )
-            self._handle_event = spoken.handle_event  # type: ignore[method-assign]
+            self._handle_event = spoken.handle_event  # type: ignore[method-assign]  # of what waits by now
+            self.handle_event = spoken.handle_event  # type: ignore[method-assign]
             yield from spoken.handle_event(event)
         yield RegisterHttpConnection(server, error)
 
@@ -95,7 +96,7 @@ class AgentHttp(HttpLayer):
         )
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        yield from together(self._handled(event))
+        return together(self._handled(event))
 
     def _handled(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start):
@@ -104,7 +105,9 @@ class AgentHttp(HttpLayer):
             self.connections[self.context.client] = made
             if isinstance(made, AgentHttp2):
                 made.flow.stuck = self._stuck_at_server
-        if not isinstance(event, Drained):
+        if isinstance(event, events.DataReceived) and event.connection in self.connections:
+            yield from self.event_to_child(self.connections[event.connection], event)
+        elif not isinstance(event, Drained):
             yield from super()._handle_event(event)
         if isinstance(event, events.ConnectionClosed):
             self._forget(event.connection)
@@ -150,14 +153,14 @@ class AgentHttp(HttpLayer):
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """Begin an exchange."""
-        exchange = Exchange(self.context.fork(), stream_id, self._link)
+        exchange = Exchange(_forked(self.context), stream_id, self._link)
         self.streams[stream_id] = exchange  # type: ignore[assignment]
         yield from self.event_to_child(exchange, events.Start())
 
     def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
         """Give an exchange a connection: one that is idle or multiplexed, or a new one."""
         for connection in list(self.connections) if reuse else ():
-            if not isinstance(connection, Server) or not event.connection_spec_matches(connection):
+            if type(connection) is not Server or not event.connection_spec_matches(connection):
                 continue
             if connection in self.waiting_for_establishment:
                 self.waiting_for_establishment[connection].append(event)
@@ -229,3 +232,11 @@ class AgentHttp(HttpLayer):
         """Drop a server's connection that is closed for good, or a long-lived agent's would pile up."""
         if isinstance(connection, Server) and connection.state is ConnectionState.CLOSED:
             self.connections.pop(connection, None)
+
+
+def _forked(context: Context) -> Context:
+    """Return what `Context.fork` does, without the connection that it makes and drops: that costs most."""
+    fork = Context.__new__(Context)
+    fork.client, fork.server, fork.options = context.client, context.server, context.options
+    fork.layers = context.layers.copy()
+    return fork

@@ -41,15 +41,13 @@ class AgentTls(ClientTLSLayer):
 
 
 class Below(layer.Layer):
-    """The bottom of the stack. ClientTLSLayer looks at what stands below it, so something must."""
-
-    child: layer.Layer
+    """The bottom of the stack. ClientTLSLayer looks at what stands below it, so something must stand."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
 
     def _handle_event(self, event: layer.mevents.Event) -> layer.CommandGenerator[None]:
-        yield from self.child.handle_event(event)
+        raise RuntimeError(f"{type(event).__name__} has no place below TLS")
 
 
 class AgentContexts:
