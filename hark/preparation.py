@@ -112,6 +112,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         hidden=(*_own_places(environ), *_own_key(options)),
         home=home,
         limits=policy.limits,
+        record_input=True,
         terminal=terminal,
         executables=executables,
         nested=policy.nested_sandboxes,

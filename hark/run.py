@@ -258,7 +258,7 @@ class Run:
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         mediator.start()
         try:
-            self.boundary.start(files_for(ca, roots, self.plan, self.environ))
+            self.boundary.start(files_for(ca, roots, self.plan, self.environ), mediator.take_input)
         except BaseException:
             mediator.stop()
             raise

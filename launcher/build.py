@@ -11,7 +11,7 @@ import socket
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import doorway, init, kernel, landlock, mounts, network, seccomp, trees, wire
+from launcher import doorway, init, intake, kernel, landlock, mounts, network, seccomp, trees, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.identity import Identity
@@ -150,6 +150,7 @@ def _hold(
     if child == 0:
         os.close(life_write)
         init.run(inside, opened, devices)
+    intake.let_go()
     # This process keeps a copy of the supervisor's memory under the agent's uid.
     kernel.set_dumpable(dumpable=False)
     wire.send(inside.channel, "init", descriptors=(os.pidfd_open(child),))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import ceilings, kernel, mounts, seccomp, wire
+from launcher import ceilings, intake, kernel, mounts, seccomp, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
@@ -112,6 +112,7 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     spawned = _spawn(inside, tuple(files), terminal)
     if spawned is None:
         return
+    intake.let_go()
     try:
         agent, refusals = spawned
         _watch(inside, agent, wake, _ceilings(inside), Heard(refusals, covers))

@@ -37,6 +37,8 @@ _MOVE_MOUNT: Final = 429
 _CLOSE_RANGE: Final = 436
 _MOUNT_SETATTR: Final = 442
 
+_SPLICE_F_NONBLOCK: Final = 2
+
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_NAME: Final = 15
@@ -124,6 +126,11 @@ def inotify() -> int:
 def watch(instance: int, path: str, events: int) -> int:
     """Be told of `events` at `path`; the number that they carry."""
     return _check(_libc.inotify_add_watch(instance, os.fsencode(path), events), f"inotify_add_watch {path}")
+
+
+def tee(source: int, target: int, size: int) -> int:
+    """Put up to `size` bytes of a pipe into another and leave them; 0 at its end. Does not wait."""
+    return _check(_libc.tee(source, target, ctypes.c_size_t(size), _SPLICE_F_NONBLOCK), "tee")
 
 
 def attach(tree: int, target: int, name: str) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 from landlock import FSAccess, Ruleset, landlock_abi_version  # type: ignore[import-untyped]
 
 from launcher import kernel
+from launcher.intake import is_copy
 from launcher.view import Kind, View
 
 _CREATE_RULESET: Final = 444
@@ -121,6 +122,8 @@ def _standard_streams() -> dict[int, FSAccess]:
     }
     rights = {}
     for descriptor in range(3):
+        if is_copy(descriptor):
+            continue  # on no mount of ours: there is no rule for it, and none is needed
         kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
         if kind in (stat.S_IFREG, stat.S_IFCHR):
             mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE

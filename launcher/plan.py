@@ -65,6 +65,8 @@ class Plan:
     """HOME inside: an empty private directory unless it is granted."""
     limits: Limits = field(default_factory=Limits)
     """Those on processes, memory and disk are the launcher's (`launcher.ceilings`)."""
+    record_input: bool = False
+    """Standard input and what is typed come by way of the supervisor, which records them first."""
     terminal: bool = False
     """Give the agent a private pseudo-terminal, relayed to the caller's."""
     executables: tuple[str, ...] | None = None

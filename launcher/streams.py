@@ -16,6 +16,7 @@ import stat
 from typing import Final
 
 from hark.errors import ConfinementError
+from launcher.intake import is_copy
 
 MAX_COPY: Final = 64 << 20  # bytes of memory that a nested run's input may take
 _SEALS: Final = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
@@ -64,6 +65,8 @@ def copy_input() -> None:
         raise ConfinementError(
             f"standard input is a file of {status.st_size} bytes, too many for a nested run: use a pipe"
         )
+    if is_copy(0):
+        return
     position = os.lseek(0, 0, os.SEEK_CUR)
     copy = os.memfd_create("hark-input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     offset = 0

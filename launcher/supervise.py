@@ -18,12 +18,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from hark.errors import ConfinementError, HarkError
-from launcher import wire
+from launcher import intake, wire
 from launcher.advice import NO_PROC, explain
 from launcher.caller import inherited, settle_streams
 from launcher.doorway import Doorway
 from launcher.identity import Identity, agent_identity
+from launcher.intake import Intake, Record, unrecorded
 from launcher.plan import Plan, Sockets
+from launcher.pump import Pump
 from launcher.report import AppliedGrant, Ended, Facts, NotExecutableError, NotFoundError
 from launcher.signals import FOR_GROUP, TERMINATING, Inbox, can_be_continued, stop_as
 from launcher.streams import empty_input_in_background, write_only_terminals
@@ -57,14 +59,17 @@ def launch(plan: Plan) -> "Boundary":
     identity = agent_identity(os.getuid(), os.getgid(), os.environ, plan.seen_as)
     handed_down = inherited()
     supervisor = os.getpid()
+    taken = _take_input(plan, identity)
     try:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         child = os.fork()
     except OSError as error:
+        taken.close()
         raise ConfinementError(explain("process", error)) from error
     if child == 0:
         try:
             ours.close()
+            taken.enter()
             from launcher import build
 
             build.run(plan, identity, handed_down, theirs, supervisor)
@@ -74,7 +79,19 @@ def launch(plan: Plan) -> "Boundary":
         finally:
             os._exit(1)
     theirs.close()
-    return Boundary(plan, identity, child, ours, _guarded() if plan.terminal else None)
+    taken.leave()
+    return Boundary(plan, identity, child, ours, terminal=_guarded() if plan.terminal else None, taken=taken)
+
+
+def _take_input(plan: Plan, identity: Identity) -> Intake:
+    """Take standard input over where it is recorded. Raises ConfinementError."""
+    if not plan.record_input:
+        return Intake(intake.Kind.OTHER)
+    owner = (identity.uid, identity.gid) if identity.changed else None
+    try:
+        return intake.settle(owner)
+    except OSError as error:
+        raise ConfinementError(f"standard input cannot be taken over: {error.strerror}") from error
 
 
 def _guarded() -> "Guard | None":
@@ -115,7 +132,9 @@ class Boundary:
         identity: Identity,
         child: int,
         channel: socket.socket,
+        *,
         terminal: "Guard | None",
+        taken: Intake,
     ) -> None:
         self._plan = plan
         self._guard = terminal
@@ -127,6 +146,8 @@ class Boundary:
         self._sockets: Sockets | None = None
         self._doorway: Doorway | None = None
         self._relay: Relay | None = None
+        self._intake = taken
+        self._pump: Pump | None = None
         self._inbox = Inbox()
         self._killed: str | None = None
         self._passed_on: int | None = None
@@ -191,15 +212,15 @@ class Boundary:
             self._received[message.word] = message
         return self._received[word]
 
-    def start(self, files: Mapping[str, bytes] | None = None) -> None:
+    def start(self, files: Mapping[str, bytes] | None = None, record: Record = unrecorded) -> None:
         """Execute the agent, with `files` shown to it beside the plan's; return when that has succeeded.
 
-        From here to `close` signals are taken over: they are passed to the agent and end nothing here.
+        Where the plan says so, its input goes to `record` first. From here to `close` signals are taken over:
+        they are passed to the agent and end nothing here.
         """
         ready = self._await("ready")
         self._await("init")
-        if ready.descriptors:
-            self._relay = Relay(ready.descriptors[0])
+        self._begin_input(record if self._plan.record_input else unrecorded, *ready.descriptors)
         self._inbox.open()
         packed = wire.pack_files(files or {})
         try:
@@ -211,11 +232,24 @@ class Boundary:
             os.close(packed)
         self._await("started")
 
+    def _begin_input(self, record: Record, terminal: int | None = None) -> None:
+        """Record what the agent finds at its start, and be ready for the rest."""
+        if self._plan.record_input:
+            record("streams", self._intake.describe(), False)  # noqa: FBT003
+            self._intake.record_copy(record)
+        if terminal is not None:
+            self._relay = Relay(terminal, record)
+        feed = self._intake.give_feed()
+        if feed is not None:
+            self._pump = Pump(feed, record)
+
     def wait(self) -> Ended:
         """Relay terminal and signals until the agent has ended and every process inside is gone."""
         try:
             how = self._relay_until_end()
             self._reap()
+            if self._pump is not None:
+                self._pump.stop()
             if self._relay is not None:
                 self._relay.drain()
         finally:
@@ -246,6 +280,8 @@ class Boundary:
                 self._pass_on()
             if self._relay is not None:
                 self._relay.serve(ready)
+            if self._pump is not None:
+                self._pump.serve(ready)
             if self._channel.fileno() in ready:
                 message = wire.receive(self._channel)
                 if message.word == "ended":
@@ -276,8 +312,9 @@ class Boundary:
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         poll.register(self._inbox.fileno(), select.POLLIN)
-        timeout = self._relay.register(poll) if self._relay is not None else None
-        return dict(poll.poll(timeout))
+        ways = [way for way in (self._relay, self._pump) if way is not None]
+        timeouts = [timeout for timeout in (way.register(poll) for way in ways) if timeout is not None]
+        return dict(poll.poll(min(timeouts, default=None)))
 
     def _pass_on(self) -> None:
         for number in self._inbox.read():
@@ -287,6 +324,8 @@ class Boundary:
                 continue
             if number in TERMINATING:
                 self._passed_on = int(number)
+                if self._pump is not None:
+                    self._pump.hold_end()
             self._tell("signal", str(int(number)), "group" if number in FOR_GROUP else "process")
 
     def _tell(self, word: str, *fields: str) -> None:
@@ -351,6 +390,10 @@ class Boundary:
         if self._relay is not None:
             self._relay.close()
             self._relay = None
+        if self._pump is not None:
+            self._pump.stop()
+            self._pump = None
+        self._intake.close()
         if self._guard is not None:
             self._guard.dismiss()
             self._guard = None

@@ -13,9 +13,12 @@ import contextlib
 import fcntl
 import os
 import select
+import struct
 import termios
 import tty
 from typing import Any, Final
+
+from launcher.intake import Record, unrecorded
 
 _CHUNK: Final = 1 << 16
 _MAX_PENDING: Final = 1 << 16  # typed input the agent has not read yet; beyond it the caller's terminal waits
@@ -40,8 +43,10 @@ def relayed(modes: list[Any], *, alone: bool) -> list[Any]:
 class Relay:
     """Relays one terminal. Used from one thread, the one that waits for the agent."""
 
-    def __init__(self, master: int) -> None:
+    def __init__(self, master: int, record: Record = unrecorded) -> None:
         os.set_blocking(master, False)
+        self._record = record
+        self._size = b""
         self._master = master
         self._input = 0 if os.isatty(0) else None
         self._output = next((descriptor for descriptor in (1, 2, 0) if os.isatty(descriptor)), 1)
@@ -65,7 +70,13 @@ class Relay:
         if self._size_from is not None:
             with contextlib.suppress(OSError):
                 size = fcntl.ioctl(self._size_from, termios.TIOCGWINSZ, bytes(8))
-                fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
+                if self._sized(b"%dx%d" % struct.unpack("HHHH", size)[:2]):
+                    fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
+
+    def _sized(self, size: bytes) -> bool:
+        """Record rows and columns where they changed; False if they may not be passed on."""
+        before, self._size = self._size, size
+        return size == before or self._record("terminal-size", size, False)  # noqa: FBT003
 
     def _foreground(self) -> bool:
         if self._input is None:
@@ -117,9 +128,11 @@ class Relay:
             return  # somebody else who reads this terminal was faster
         except OSError:
             data = b""
-        if data:
+        if data and self._record("terminal", data, False):  # noqa: FBT003
             self._pending += data
         else:
+            if not data:
+                self._record("terminal", b"", True)  # noqa: FBT003
             self.leave()
             self._input = None  # hung up: nobody types any more
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from hark.bundle.events import (
     Event,
+    Input,
     LlmRequest,
     LlmResponseChunk,
     LlmResponseEnd,
@@ -22,6 +23,9 @@ from hark.bundle.events import (
 from mediator.credentials import Broker
 
 KEPT: Final = 4096  # bytes: a token has some hundred, and some thousand in its widest spelling
+
+INPUT: Final = 0
+"""Stands for an exchange's number, which count from 1."""
 
 type Way = tuple[bool, str]
 """Whether from the agent, and the kind of piece: a control frame may stand inside a message."""
@@ -48,6 +52,8 @@ class Borders:
                 self._piece(event.exchange, (event.from_agent, event.type), event.data, more=event.more)
             case TunnelData():
                 self._piece(event.exchange, (event.from_agent, "tcp"), event.data, more=not event.end)
+            case Input():
+                self._piece(INPUT, (False, event.source), event.data, more=not event.end)
             case LlmResponseEnd():
                 self._open.pop(event.exchange, None)
             case _:

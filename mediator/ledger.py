@@ -20,6 +20,7 @@ from hark.bundle.events import (
     EgressAttempt,
     EgressDecision,
     Event,
+    Input,
     SecretInjected,
     TokenSeen,
 )
@@ -124,7 +125,7 @@ class Ledger:
             self._mark(str(error), self._on_limit)
             raise
         except Exception as error:
-            self.fail(f"{type(event).__name__} could not be recorded: {error}")
+            self.fail(f"{_called(event)} could not be recorded: {error}")
             raise
 
     def fail(self, reason: str) -> None:
@@ -261,6 +262,11 @@ class Ledger:
                 )
             else:
                 self._tally.uncounted += 1
+
+
+def _called(event: Event) -> str:
+    """Name an event in a sentence for the user."""
+    return f"what came in by {event.source}" if isinstance(event, Input) else type(event).__name__
 
 
 def text_map(headers: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from hark.bundle.events import PolicyLoaded
+from hark.bundle.events import Input, PolicyLoaded
 from hark.errors import HarkError, RecordError
 from hark.policy.model import Policy
 from launcher.plan import Sockets
@@ -130,6 +130,17 @@ class Mediator:
         self._thread.join(JOIN_S)
         if self._thread.is_alive():
             self._ledger.fail(f"the mediator did not stop within {JOIN_S:.0f} s; is the disk that slow?")
+
+    def take_input(self, source: str, data: bytes, end: bool) -> bool:  # noqa: FBT001  (a launcher.intake.Record)
+        """Record what is about to reach the agent's standard input or terminal; from any thread.
+
+        False: it was not recorded, may not be passed on, and the run is being ended.
+        """
+        try:
+            self._ledger.append(Input(source=source, data=data, end=end))
+        except HarkError:
+            return False
+        return True
 
     def summary(self) -> Summary:
         """Return what was denied, which secrets were used and what to warn of."""

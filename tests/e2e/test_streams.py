@@ -62,6 +62,13 @@ def test_ten_megabytes_pass_from_a_file_to_a_file(rootless: Desk):
         ("echo in | H sh -c 'exec >&-; cat >file; exit 5'; echo $?; cat file", "5\nin\n"),
         ("seq 100000 | H sh -c 'sleep 0.2; tail -1'", "100000\n"),
         ("H seq 200000 | (sleep 0.3; tail -1)", "200000\n"),
+        ("seq 3 | while read l; do echo $l; H true; done", "1\n2\n3\n"),
+        ("seq 4 | (H sh -c 'read l; echo got $l'; cat)", "got 1\n2\n3\n4\n"),
+        ("seq 4 >f; (H sh -c 'read l; echo got $l'; cat) <f", "got 1\n2\n3\n4\n"),
+        ("echo 'print(6*7)' >p; H python3 <p; H python3 - <p; cat p | H python3", "42\n42\n42\n"),
+        ("H head -c 3 </dev/zero | od -An -tx1", " 00 00 00\n"),
+        ("H cat </proc/sys/kernel/ostype", "Linux\n"),
+        ("echo over >f; H sh -c 'cat; echo more >&0' <>f; cat f", "over\nover\nmore\n"),
         ("H sh -c 'exit 7' | cat; echo ${PIPESTATUS[0]}", "7\n"),
         ("H sh -c 'kill -9 $$'; echo $?", "137\n"),
         ("H sh -c 'exec <&-; sleep 0.1; echo done' < <(yes)", "done\n"),
@@ -84,6 +91,39 @@ def test_a_stream_that_is_closed_is_empty_inside_and_takes_everything(rootless: 
     assert ended.returncode == 0
     assert "/dev/null\n" in ended.stderr
     assert ended.stdout == ""
+
+
+@pytest.mark.parametrize("how", ["echo in | ", "printf in >in; <in "])
+def test_input_is_on_the_record_as_the_agent_got_it(rootless: Desk, how: str):
+    assert (
+        in_shell(rootless, f"{how}{Path(rootless.user.hark)} run -o ../run.hark -- cat").stdout.strip()
+        == "in"
+    )
+    events = [(event["source"], event["data"]["text"]) for event in rootless.events("Input")]
+    source = "stdin" if "|" in how else "stdin-file"
+    assert events[0] == ("streams", f"{'pipe' if '|' in how else 'file'} other other")
+    assert "".join(text for where, text in events if where == source).strip() == "in"
+    assert {where for where, _ in events[1:]} == {source}
+
+
+@pytest.mark.parametrize("how", ["pipe", "file"])
+def test_a_secret_that_is_piped_in_ends_the_run_and_is_in_no_record(rootless: Desk, how: str):
+    value = "sk-real-5e884898da28047151d0e56f"
+    rootless.write(
+        "policy.toml", 'allow_hosts = ["a.example"]\n[secrets.KEY]\nenv = "KEY"\nhosts = ["a.example"]\n'
+    )
+    rootless.env |= {"KEY": value}
+    words = ("-policy=policy.toml", "--", "sh", "-c", "cat >got")
+    source = rootless.write("in", f"before {value} behind\n")
+    with source.open("rb") as file:
+        given = subprocess.PIPE if how == "pipe" else file
+        with rootless.start("run", "-o", rootless.bundle, *words, stdin=given) as process:
+            _, err = process.communicate(source.read_bytes() if how == "pipe" else None, 60)
+    assert process.returncode == (123 if how == "pipe" else 125), err
+    assert b"real value of secrets.KEY" in err
+    assert value.encode() not in rootless.bundle.read_bytes()
+    got = rootless.project / "got"
+    assert not got.exists() or got.read_bytes() == b""
 
 
 def test_an_agent_that_leaves_standard_input_unread_ends_the_run(rootless: Desk):

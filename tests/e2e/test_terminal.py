@@ -224,3 +224,31 @@ def test_a_run_that_began_in_the_background_is_typed_to_once_it_is_in_the_foregr
         seat.type("it\r")
         seat.until("got-it")
         seat.until("% ")
+
+
+def test_what_is_typed_and_the_size_of_the_screen_are_on_the_record(rootless: Desk):
+    with shell(rootless) as seat:
+        seat.type("hark run -o ../run.hark -- sh -c 'stty size; read a; echo got-$a; read b'\n")
+        seat.until("24 80")
+        until(seat.raw)
+        seat.type("typed\r")
+        seat.until("got-typed")
+        fcntl.ioctl(seat.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 90, 0, 0))
+        os.kill(os.tcgetpgrp(seat.master), signal.SIGWINCH)
+        seat.type("\x04")
+        seat.until("recorded")
+        seat.until("% ")
+    events = [(event["source"], event["data"]["text"]) for event in rootless.events("Input")]
+    assert events[:2] == [("streams", "terminal terminal terminal"), ("terminal-size", "24x80")]
+    assert ("terminal-size", "40x90") in events[2:]
+    assert "".join(text for source, text in events if source == "terminal") == "typed\r\x04"
+
+
+def test_the_end_of_the_input_that_comes_with_an_interrupt_does_not_end_the_agent_first(rootless: Desk):
+    with shell(rootless) as seat:
+        for _ in range(5):
+            seat.type("sleep 60 | hark run -- sh -c 'echo ready; exec cat'\n")
+            seat.until("ready\r\n")
+            seat.type("\x03")
+            seat.until("% ")
+            assert "codes-130 130" in say(seat, 'echo "codes-${PIPESTATUS[*]}"')

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hark.bundle.events import (
     DnsQuery,
     Event,
+    Input,
     LlmRequest,
     LlmResponseChunk,
     LlmResponseEnd,
@@ -27,6 +28,7 @@ PIECES = {
     "answer": lambda data, more: LlmResponseChunk(exchange=1, data=data),
     "request": lambda data, more: RequestChunk(exchange=1, data=data, last=not more),
     "websocket": lambda data, more: WebSocketMessage(exchange=1, type="text", data=data, more=more),
+    "input": lambda data, more: Input(source="terminal", data=data, end=not more),
     "tunnel": lambda data, more: TunnelData(exchange=1, from_agent=True, data=data, end=not more),
 }
 
