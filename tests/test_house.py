@@ -113,7 +113,7 @@ def test_no_other_distribution_here_owns_our_names() -> None:
 
 OFFENCES = {
     "layers": ("launcher/offence.py", "import mediator.config"),
-    "core-without-io": ("hark/verify/offence.py", "import socket"),
+    "core-without-io": ("hark/replay/offence.py", "import socket"),
     "kernel-in-launcher": ("mediator/offence.py", "import pyroute2"),
     "proxy-in-mediator": ("launcher/offence.py", "import mitmproxy.http"),
     "sigstore-in-anchor": ("hark/verify/offence.py", "import sigstore"),

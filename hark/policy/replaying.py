@@ -8,7 +8,7 @@ from hark.policy.model import Clock, Randomness, ReplayRules
 from hark.policy.reading import Node
 
 MAX_IGNORED: Final = 200  # entries of one list: each is looked for in every request
-COUNTS_ALWAYS: Final = frozenset(("host", "content-type", "content-encoding", "transfer-encoding", "upgrade"))
+COUNTS_ALWAYS: Final = frozenset(("host", "content-type", "content-encoding", "upgrade"))
 """Headers without which a request is not the same one, whatever else it says."""
 _HEADER: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 

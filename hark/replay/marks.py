@@ -1,0 +1,52 @@
+"""Placeholders by the name of their secret: each run draws others, and means the same.
+
+What always holds: what stands for a placeholder has a NUL at both ends, which neither a header, nor a
+request target, nor the canonical spelling of JSON can hold, so no other text is taken for one.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from hark.replay.headers import Fields
+
+_BASIC: Final = re.compile(rb"basic[ \t]+([A-Za-z0-9+/=]+)", re.IGNORECASE)
+
+
+class Marks:
+    """What replaces the placeholders of one run."""
+
+    def __init__(self, placeholders: Mapping[str, str]) -> None:
+        self._names = {
+            placeholder.encode(): b"\0secret " + name.encode() + b"\0"
+            for placeholder, name in placeholders.items()
+            if placeholder
+        }
+        longest = sorted(self._names, key=len, reverse=True)
+        self._any = re.compile(b"|".join(map(re.escape, longest))) if longest else None
+
+    def on(self, data: bytes) -> bytes:
+        """Return `data` with each placeholder as its mark."""
+        if self._any is None or not self._any.search(data):
+            return data
+        return self._any.sub(lambda found: self._names[found[0]], data)
+
+    def on_fields(self, fields: Fields) -> Fields:
+        """Return headers likewise, also within Basic authorisation."""
+        if self._any is None:
+            return fields
+        return tuple((self.on(name), self._basic(value) or self.on(value)) for name, value in fields)
+
+    def _basic(self, value: bytes) -> bytes | None:
+        """Return what Basic authorisation says, where a placeholder is in it."""
+        found = _BASIC.fullmatch(value)
+        if found is None:
+            return None
+        try:
+            plain = base64.b64decode(found[1], validate=True)
+        except binascii.Error:
+            return None
+        marked = self.on(plain)
+        return None if marked == plain else b"Basic \0" + marked

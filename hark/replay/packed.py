@@ -1,0 +1,114 @@
+"""A body's content codings undone at once, within a bound: gzip, deflate, brotli, zstd and aws-chunked.
+
+What always holds: `unpacked` returns every byte of the text, or None: for a coding that it does not know,
+for a body that is not packed as it says or has bytes behind it, and for one that unpacks to more than
+`MAX_UNPACKED`. Then the body counts as it was sent.
+"""
+
+import re
+import sys
+import zlib
+from collections.abc import Sequence
+from typing import Final
+
+if sys.version_info < (3, 14):
+    from backports import zstd
+else:
+    from compression import zstd
+
+MAX_UNPACKED: Final = 16 << 20  # bytes; a request that holds more is compared as it was sent
+MAX_CODINGS: Final = 3
+_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
+_IDENTITY: Final = frozenset(("", "identity"))
+
+
+def unpacked(codings: Sequence[str], data: bytes) -> bytes | None:
+    """Return what `data` holds, with the codings of Content-Encoding undone from the last to the first."""
+    named = [coding for coding in codings if coding not in _IDENTITY]
+    if len(named) > MAX_CODINGS:
+        return None
+    for coding in reversed(named):
+        undone = _one(coding, data)
+        if undone is None:
+            return None
+        data = undone
+    return data
+
+
+def _one(coding: str, data: bytes) -> bytes | None:
+    match coding:
+        case "gzip" | "x-gzip":
+            return _inflated(data, 31, many=True)
+        case "deflate":  # zlib's wrapper as RFC 9110 has it, or none, as many send it
+            wrapped = _inflated(data, 15, many=False)
+            return wrapped if wrapped is not None else _inflated(data, -15, many=False)
+        case "br":
+            return _brotli(data)
+        case "zstd":
+            return _zstd(data)
+        case "aws-chunked":
+            return _aws_chunked(data)
+        case _:
+            return None
+
+
+def _inflated(data: bytes, bits: int, *, many: bool) -> bytes | None:
+    """Return one stream of deflate's text, or with `many` those of all members."""
+    out = b""
+    while True:
+        stream = zlib.decompressobj(bits)
+        try:
+            out += stream.decompress(data, MAX_UNPACKED + 1 - len(out))
+        except zlib.error:
+            return None
+        if len(out) > MAX_UNPACKED or not stream.eof:
+            return None
+        data = stream.unused_data
+        if not data:
+            return out
+        if not many:
+            return None
+
+
+def _brotli(data: bytes) -> bytes | None:
+    import brotli  # type: ignore[import-untyped]
+
+    stream = brotli.Decompressor()
+    out = b""
+    try:
+        out += stream.process(data, output_buffer_limit=MAX_UNPACKED + 1)
+        while not stream.is_finished() and not stream.can_accept_more_data() and len(out) <= MAX_UNPACKED:
+            out += stream.process(b"", output_buffer_limit=MAX_UNPACKED + 1 - len(out))
+    except brotli.error:
+        return None
+    return out if stream.is_finished() and len(out) <= MAX_UNPACKED else None
+
+
+def _zstd(data: bytes) -> bytes | None:
+    out = b""
+    while True:
+        stream = zstd.ZstdDecompressor()
+        try:
+            out += stream.decompress(data, MAX_UNPACKED + 1 - len(out))
+        except zstd.ZstdError:
+            return None
+        if len(out) > MAX_UNPACKED or not stream.eof:
+            return None
+        data = stream.unused_data
+        if not data:
+            return out
+
+
+def _aws_chunked(data: bytes) -> bytes | None:
+    """Return what S3's chunks hold. What stands beside it, signatures and checksums, follows from it."""
+    pieces: list[bytes] = []
+    at = 0
+    while (head := _CHUNK.match(data, at)) is not None:
+        size, start = int(head[1], 16), head.end()
+        if not size:
+            return b"".join(pieces) if data.endswith(b"\r\n") else None
+        at = start + size + 2
+        if data[start + size : at] != b"\r\n":
+            return None
+        pieces.append(data[start : start + size])
+    return None

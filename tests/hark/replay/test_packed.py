@@ -1,0 +1,94 @@
+"""Content codings undone: all of the text, or None."""
+
+import gzip
+import sys
+import zlib
+
+import brotli
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.replay.packed import MAX_UNPACKED, unpacked
+
+if sys.version_info < (3, 14):
+    from backports import zstd
+else:
+    from compression import zstd
+
+
+def raw_deflate(data):
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+PACK = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstd.compress,
+    "aws-chunked": lambda data: (
+        b"%x;chunk-signature=0\r\n%s\r\n0;chunk-signature=1\r\n\r\n" % (len(data), data)
+        if data
+        else b"0\r\n\r\n"
+    ),
+}
+TEXT = b'{"prompt": "hello"}' * 20
+
+
+@pytest.mark.parametrize("coding", PACK)
+@given(text=st.binary(max_size=300))
+def test_what_was_packed_is_found_again(coding, text):
+    assert unpacked([coding], PACK[coding](text)) == text
+
+
+@given(st.binary(max_size=300))
+def test_deflate_without_its_wrapper_is_read_too(text):
+    assert unpacked(["deflate"], raw_deflate(text)) == text
+
+
+@pytest.mark.parametrize("coding", PACK)
+def test_a_body_that_breaks_off_or_goes_on_is_not_unpacked(coding):
+    whole = PACK[coding](TEXT)
+    assert unpacked([coding], whole[:-1]) is None
+    assert unpacked([coding], b"") is None
+    assert unpacked([coding], b"\x01" + TEXT) is None
+    if coding != "aws-chunked":  # what stands behind its last chunk are trailers
+        assert unpacked([coding], whole + b"junk") is None
+
+
+def test_members_of_gzip_and_frames_of_zstd_follow_each_other():
+    assert unpacked(["gzip"], gzip.compress(b"a") + gzip.compress(b"b")) == b"ab"
+    assert unpacked(["zstd"], zstd.compress(b"a") + zstd.compress(b"b")) == b"ab"
+
+
+def test_codings_are_undone_from_the_last_to_the_first():
+    assert unpacked(["gzip", "identity", "br"], brotli.compress(gzip.compress(TEXT))) == TEXT
+    assert unpacked(["br", "gzip"], brotli.compress(gzip.compress(TEXT))) is None
+    assert unpacked(["", "identity"], TEXT) == TEXT
+    assert unpacked(["gzip"] * 4, TEXT) is None
+    assert unpacked(["compress"], TEXT) is None
+
+
+def test_signatures_of_chunks_do_not_count():
+    one, other = (
+        b"3;chunk-signature=%s\r\nabc\r\n2\r\nde\r\n0;chunk-signature=%s\r\nx-amz-checksum-crc32:%s\r\n\r\n"
+        % ((s,) * 3)
+        for s in (b"aa", b"bb")
+    )
+    assert unpacked(["aws-chunked"], one) == unpacked(["aws-chunked"], other) == b"abcde"
+    assert unpacked(["aws-chunked"], one.replace(b"abc", b"abd")) == b"abdde"
+    assert unpacked(["aws-chunked"], b"4\r\nabc\r\n0\r\n\r\n") is None
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_a_bomb_is_left_packed(coding):
+    assert unpacked([coding], PACK[coding](bytes(MAX_UNPACKED + 1))) is None
+    assert len(unpacked([coding], PACK[coding](bytes(MAX_UNPACKED)))) == MAX_UNPACKED
+
+
+@given(st.lists(st.sampled_from([*PACK, "identity", "x"]), max_size=4), st.binary(max_size=80))
+def test_any_bytes_are_unpacked_or_not(codings, data):
+    found = unpacked(codings, data)
+    assert found is None or isinstance(found, bytes)
