@@ -63,3 +63,13 @@ class UpstreamError(HarkError):
     """A real server could not be reached or is not who it should be."""
 
     exit_code: ClassVar[int] = 1
+
+
+class ReplayError(HarkError):
+    """The bundle holds no run that can be replayed here, and what was started of it is ended."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class UntrustedError(ReplayError):
+    """The bundle could be replayed, and nobody whom the caller trusts has said that it should be."""

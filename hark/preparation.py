@@ -109,7 +109,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
             *_own_inputs(options, policy),
             *_programs_kept(executables, writable(grants)),
         ),
-        hidden=(*_own_places(environ), *_own_key(options)),
+        hidden=(*own_places(environ), *_own_key(options)),
         home=home,
         limits=policy.limits,
         record_input=True,
@@ -213,7 +213,7 @@ def _own_inputs(options: Options, policy: Policy) -> list[str]:
     return [os.path.realpath(path) for path in dict.fromkeys(given) if path is not None]
 
 
-def _own_places(environ: Mapping[str, str]) -> tuple[str, ...]:
+def own_places(environ: Mapping[str, str]) -> tuple[str, ...]:
     """List where hark keeps its key and its bundles: never visible, whatever was granted."""
     from hark.bundle.store import runs_directory
     from hark.keys import user_key_path

@@ -1,0 +1,209 @@
+"""What a bundle asks to have run again: verified first, then read once, an event at a time.
+
+Always: nothing is read out of a bundle that is BROKEN or whose signature is not good. A run that cannot be
+replayed is refused here with the event that says so: one that never started, whose recorder failed, that
+has a kind of event which playback does not know, or from which something was taken out that playback needs.
+Of the events only those are kept that say how the run is started; memory does not grow with the bundle.
+
+What stands in the values is the bundle's word: somebody else may have written it. Nothing here acts on it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from hark.bundle import events as ev
+from hark.bundle import outcome
+from hark.bundle.bounds import KIND_NAMES, SEAL, RunEnd, RunStart, kind_name
+from hark.bundle.frame import Frame
+from hark.bundle.walk import BundleFile
+from hark.errors import BundleError, ReplayError, TruncatedError
+from hark.verify.result import BROKEN, REJECTED, TRUNCATED, Result
+from hark.verify.steps import verify
+from hark.visible import visible
+
+PROGRAMS: Final = "programs"
+"""Root of the manifest that lists every program that was executed."""
+PROJECT: Final = "project"
+"""Name of the snapshot of the writable project directory."""
+STREAMS: Final = "streams"
+"""Source of the Input that says what the agent's three standard streams were."""
+
+_COMMENTARY: Final = frozenset((12, 15, SEAL, 39, 41, 43, 45, 47, 48))
+"""What may have been taken out of a copy that is replayed: docs/format.md, "How a replay's digest treats"."""
+_ANOTHERS: Final = frozenset((13, 14))
+"""Reads of clock and randomness one by one: no hark writes or plays them."""
+_BODY_HASH: Final = 44
+
+
+@dataclass(slots=True)
+class Recalled:
+    """One recorded run, as it is to be started again."""
+
+    path: str
+    verified: Result
+    events: int = 0
+    start: RunStart = field(default_factory=RunStart)
+    loaded: ev.PolicyLoaded = field(default_factory=ev.PolicyLoaded)
+    changes: list[int] = field(default_factory=list)
+    """Events by which another policy came into force."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    boundary: ev.Boundary | None = None
+    determinism: ev.Determinism | None = None
+    programs: dict[str, bytes] = field(default_factory=dict)
+    manifest: dict[str, bytes] = field(default_factory=dict)
+    """Files of the project at the start, by path below it."""
+    end: RunEnd | None = None
+    streams: tuple[str, ...] = ()
+    """What standard input, output and error were: terminal, null, pipe, file, other."""
+    snapshot_bytes: int = 0
+    """Size of the stored copy of the project, packed; 0 where there is none."""
+    last_time_ns: int = 0
+    unrecorded: list[ev.ShimReport] = field(default_factory=list)
+    """What the recording itself says that it could not hold."""
+
+    @property
+    def truncated(self) -> bool:
+        """Tell whether the record breaks off."""
+        return self.verified.verdict == TRUNCATED
+
+    @property
+    def has_terminal(self) -> bool:
+        """Tell whether the agent had a terminal of its own."""
+        return "terminal" in self.streams
+
+
+def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
+    """Verify the bundle and read how its run began.
+
+    Raises ReplayError, and TruncatedError for a record that breaks off unless `truncated` allows it.
+    """
+    try:
+        result = verify(path, own=own)
+    except TruncatedError:
+        raise
+    except BundleError as error:
+        raise ReplayError(f"nothing is replayed from it: {error}") from None
+    if result.verdict in {BROKEN, REJECTED}:
+        raise ReplayError(f"nothing is replayed from a bundle that does not verify: {result.line()}")
+    if result.verdict == TRUNCATED and not truncated:
+        raise TruncatedError(
+            f"{path} has no end, its writer was killed; -truncated replays the {result.events} events in it"
+        )
+    recalled = Recalled(path, result)
+    with BundleFile(path) as file:
+        for frame in _checked(file, result):
+            _take(recalled, frame)
+    _refuse_unfit(recalled)
+    return recalled
+
+
+def _checked(file: BundleFile, result: Result) -> Iterator[Frame]:
+    """Yield the frames that were verified, and no other: the file may be another one by now."""
+    leaf = b""
+    chain = b""
+    count = 0
+    for placed in file.frames():
+        if count == result.events:
+            break
+        leaf, chain, count = placed.frame.leaf, placed.frame.chain, count + 1
+        yield placed.frame
+    if count and _next(chain, leaf) != result.final_chain:
+        raise ReplayError(f"{file.path} was changed while it was read; nothing is replayed from it")
+
+
+def _next(chain: bytes, leaf: bytes) -> bytes:
+    from hark.bundle.hashing import chain_hash
+
+    return chain_hash(chain, leaf)
+
+
+def _take(recalled: Recalled, frame: Frame) -> None:
+    """Take from one event what is needed to start the run again."""
+    recalled.events += 1
+    recalled.last_time_ns = frame.time
+    _refuse_kind(recalled, frame)
+    if frame.kind not in _READ or not frame.payload:
+        return
+    event = ev.decode(frame.kind, frame.payload)
+    match event:
+        case RunStart():
+            recalled.start = event
+        case ev.PolicyLoaded():
+            _take_policy(recalled, event, frame.seq)
+        case ev.EnvSnapshot():
+            recalled.env = event.vars
+        case ev.Boundary():
+            recalled.boundary = event
+        case ev.Determinism():
+            recalled.determinism = event
+        case RunEnd():
+            recalled.end = event
+        case ev.ShimReport():
+            recalled.unrecorded.append(event)
+        case _:
+            _take_beside(recalled, event)
+
+
+def _take_policy(recalled: Recalled, event: ev.PolicyLoaded, seq: int) -> None:
+    if recalled.loaded == ev.PolicyLoaded():
+        recalled.loaded = event
+    else:
+        recalled.changes.append(seq)
+
+
+def _take_beside(recalled: Recalled, event: ev.Event | ev.Unknown) -> None:
+    """Take what of the agent's surroundings comes in several events."""
+    match event:
+        case ev.FsManifest():
+            _take_manifest(recalled, event)
+        case ev.Input() if event.source == STREAMS:
+            recalled.streams = tuple(event.data.decode("ascii", "replace").split())
+        case ev.Snapshot() if event.name == PROJECT:
+            recalled.snapshot_bytes += len(event.data)
+        case _:
+            pass
+
+
+_READ: Final = frozenset((1, 2, 3, 4, 16, 37, 38, 39, 41, 47))
+
+
+def _take_manifest(recalled: Recalled, event: ev.FsManifest) -> None:
+    """A manifest may come in parts, each with its root."""
+    if event.root == PROGRAMS:
+        recalled.programs |= event.entries
+    elif event.root == recalled.start.working_dir:
+        recalled.manifest |= event.entries
+
+
+def _refuse_kind(recalled: Recalled, frame: Frame) -> None:
+    """Refuse an event that playback could only pass over, which it never does."""
+    what = f"event {frame.seq} ({kind_name(frame.kind)})"
+    if frame.kind not in KIND_NAMES:
+        raise ReplayError(f"{what} is of a kind that this hark does not know: it is not passed over")
+    if frame.kind in _ANOTHERS:
+        raise ReplayError(f"{what} is one read of a clock or generator, which only its own recorder replays")
+    if frame.kind == _BODY_HASH:
+        raise ReplayError(f'{what} is a body recorded by its hash alone (body = "hash"): it is not there')
+    if frame.seq in recalled.verified.redacted and frame.kind not in _COMMENTARY:
+        raise ReplayError(f"{what} was taken out of this copy, and the run cannot be played without it")
+
+
+def _refuse_unfit(recalled: Recalled) -> None:
+    """Refuse a run that has no course to compare with."""
+    if not recalled.start.argv:
+        raise ReplayError(f"{recalled.path} does not say which command was run")
+    if recalled.end is not None:
+        word, detail = outcome.split(recalled.end.reason)
+        if word == outcome.NEVER_STARTED:
+            raise ReplayError(f"there is no run in it: it never started ({visible(detail)})")
+        if word == outcome.RECORDER_FAILED:
+            raise ReplayError(
+                f"its recorder failed, so that what is missing is not known ({visible(detail)})"
+            )
+    if recalled.boundary is None and not recalled.truncated:
+        raise ReplayError("it was not recorded by hark: it does not say as which user the agent ran")
+    if recalled.changes:
+        raise ReplayError(
+            f"its policy changed while it ran (event {recalled.changes[0]}): changes are not replayed"
+        )

@@ -1,0 +1,263 @@
+"""From what a bundle asks for to a run's plan: what is as recorded, and what only the caller can grant.
+
+As recorded: command, environment, working directory, home, user, ids, terminal or not, host rules and limits.
+From this machine: the system read-only, and what the command's program needs to start. From the caller
+alone, by `-read`, `-write` and `-policy`: every other path. So of what the bundle names nothing of the host's
+is opened, but for the program that it runs: its secrets are not read, its tool servers not started, its ports
+not opened, and its project is a copy. Folders that the recorded run could write besides are empty ones.
+
+The policy's words stay those of the record, so that a replay's own bundle replays.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hark import policy_file, project
+from hark.caller import home_of
+from hark.environment import DEFAULT_PATH
+from hark.errors import HarkError, PolicyError, ReplayError
+from hark.executables import resolve as resolve_executables
+from hark.grants import active, granted
+from hark.places import contains, within
+from hark.policy.model import Policy
+from hark.policy.parse import parse_policy
+from hark.preparation import Prepared, own_places
+from hark.recalled import Recalled
+from hark.searching import SYSTEM, Found, Places, search
+from hark.throwaway import Throwaway
+from hark.visible import visible
+from launcher import ssh, system
+from launcher.identity import may_be_seen
+from launcher.plan import Access, Grant, Plan
+
+_MASKED: Final = "masked "
+_PROTECTED: Final = "protected "
+"""How a line of Boundary's Withheld begins."""
+_NOT_SHOWN_AT: Final = ("/dev", "/proc", "/sys", "/run/hark")
+"""Where the launcher has file systems and files of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the caller gives a replay, on its command line."""
+
+    policy: str | None = None
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    workdir: str | None = None
+    """Whose copy stands for the project where the bundle has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A replay that can be launched."""
+
+    prepared: Prepared
+    notes: tuple[str, ...]
+    """What is not as it was recorded."""
+
+
+def policy_of(recalled: Recalled, given: Given) -> Policy:
+    """Return the policy of the replay: the caller's, else the bundle's. Raises PolicyError, ReplayError."""
+    if given.policy is not None:
+        return policy_file.load(given.policy)
+    loaded = recalled.loaded
+    overruled = loaded.source.endswith(policy_file.OVERRULED)
+    source = loaded.source.removesuffix(policy_file.OVERRULED)
+    if not loaded.raw:
+        return Policy(source=source or Policy().source, allow_all=overruled)
+    try:
+        policy = parse_policy(loaded.raw, source)
+    except PolicyError as error:
+        raise ReplayError(f"its policy cannot be read by this hark: {error}") from None
+    return replace(policy, allow_all=overruled)
+
+
+def stage(
+    recalled: Recalled,
+    policy: Policy,
+    given: Given,
+    folders: Throwaway,
+    environ: Mapping[str, str],
+) -> Staged:
+    """Return the plan of a replay whose project lies in `folders`. Raises ReplayError, PolicyError."""
+    workdir = recalled.start.working_dir
+    home = home_of(environ)
+    path = recalled.env.get("PATH", DEFAULT_PATH)
+    places = Places(workdir, folders.project, _reference(recalled, given), path, environ)
+    found = search(recalled.start.argv[0], places)
+    grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory", folders.project)]
+    besides = _written_besides(recalled, given)
+    grants += [Grant(path, Access.WRITE, "write_paths", folders.empty()) for path in besides]
+    for inside, source in _needed(found, places, _active(recalled, places, environ, home)):
+        grants.append(_shown(inside, source, f"needed by {found.shown_as}", places, folders))
+    grants += _granted(given, policy, home)
+    once = _once(grants)
+    plan = Plan(
+        argv=(found.shown_as, *recalled.start.argv[1:]),
+        executable=found.inside,
+        workdir=workdir,
+        env=dict(recalled.env),
+        grants=once,
+        files=ssh.client_files(),
+        masked=_masked(recalled, folders),
+        protected=tuple(_kept_back(recalled, _PROTECTED)),
+        hidden=own_places(environ),
+        home=_home(recalled),
+        limits=policy.limits,
+        terminal=recalled.has_terminal,
+        executables=_executables(policy, found, places, home, once),
+        nested=policy.nested_sandboxes,
+        seen_as=_seen_as(recalled),
+    )
+    unsecret = replace(policy, publish=(), secrets=())
+    surveyed = project.Project(folders.project, (), (), ())
+    prepared = Prepared(plan, unsecret, (), {}, (), None, surveyed)
+    return Staged(prepared, tuple(_differences(recalled, found, policy, given, once)))
+
+
+def _written_besides(recalled: Recalled, given: Given) -> tuple[str, ...]:
+    """List what the recorded run could write besides its project, to be empty folders. Raises ReplayError."""
+    if given.policy is not None:
+        return ()
+    workdir = recalled.start.working_dir
+    paths = [path for path in recalled.loaded.write_paths if not contains(workdir, path)]
+    for path in paths:
+        refuse_place(path, "its run could write")
+    return tuple(path for path in paths if not any(path != one and contains(one, path) for one in paths))
+
+
+def refuse_place(path: str, what: str) -> None:
+    """Refuse to show a folder of ours where no run of hark's had one. Raises ReplayError."""
+    plain = os.path.isabs(path) and os.path.normpath(path) == path and path != "/" and "\0" not in path
+    if not plain or within(path, _NOT_SHOWN_AT) or project.belongs_to_system(path):
+        raise ReplayError(f"{what} {visible(path)}, which no run of hark's could: it is not replayed")
+
+
+def refuse_hostile(recalled: Recalled) -> None:
+    """Refuse what hark would not have recorded, before anything is made of it. Raises ReplayError."""
+    refuse_place(recalled.start.working_dir, "it ran in")
+    _home(recalled)
+    _seen_as(recalled)
+    words = (*recalled.start.argv, *recalled.env, *recalled.env.values())
+    if not recalled.start.argv[0] or any("\0" in word for word in words):
+        raise ReplayError("its command or environment has what no program can be started with")
+    if any(not name or "=" in name for name in recalled.env):
+        raise ReplayError("its environment has a variable without a name")
+
+
+def _reference(recalled: Recalled, given: Given) -> str | None:
+    """The caller's own directory, in which a program that no copy has (a virtual environment's) may lie."""
+    if given.workdir is not None:
+        return os.path.realpath(given.workdir)
+    workdir = recalled.start.working_dir
+    return workdir if recalled.verified.own and os.path.isdir(workdir) else None
+
+
+def _active(recalled: Recalled, places: Places, environ: Mapping[str, str], home: str) -> tuple[str, ...]:
+    """The environments that the caller works in, for a run of the caller's own."""
+    if not recalled.verified.own or places.reference is None:
+        return ()
+    return active(environ, home, places.reference)
+
+
+def _needed(found: Found, places: Places, more: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield where the agent expects what the program needs, and where it lies; the copy has its own."""
+    for path in dict.fromkeys((*found.needs, *more)):
+        inside = places.inside(path)
+        if not within(inside, SYSTEM) and not contains(places.copy, path):
+            yield inside, path
+
+
+def _shown(inside: str, source: str, why: str, places: Places, folders: Throwaway) -> Grant:
+    """Grant what lies on this machine; in the project, over a place of the copy's. Raises ReplayError."""
+    if not contains(places.workdir, inside):
+        return Grant(inside, Access.READ, why)
+    below = inside[len(places.workdir) :]
+    if not below or not folders.place(below, folder=os.path.isdir(source)):
+        raise ReplayError(f"cannot show {source} in the project's copy: something else is in its place")
+    return Grant(inside, Access.READ, why, source)
+
+
+def _granted(given: Given, policy: Policy, home: str) -> Iterator[Grant]:
+    """Yield what the caller grants: real paths of this machine."""
+    own = policy if given.policy is not None else Policy()
+    for paths, access, why in (
+        (own.read_paths, Access.READ, "read_paths"),
+        (own.write_paths, Access.WRITE, "write_paths"),
+        (given.read, Access.READ, "-read"),
+        (given.write, Access.WRITE, "-write"),
+    ):
+        yield from (granted(path, access, why, home) for path in paths)
+
+
+def _once(grants: Iterable[Grant]) -> tuple[Grant, ...]:
+    chosen: dict[str, Grant] = {}
+    for grant in grants:
+        if grant.path not in chosen or grant.access is Access.WRITE:
+            chosen[grant.path] = grant
+    return tuple(chosen.values())
+
+
+def _kept_back(recalled: Recalled, how: str) -> Iterator[str]:
+    """Yield paths in the project that were kept from the agent."""
+    workdir = recalled.start.working_dir
+    for line in recalled.boundary.withheld if recalled.boundary is not None else ():
+        path = line.removeprefix(how)
+        if line.startswith(how) and path.startswith(f"{workdir}/") and os.path.normpath(path) == path:
+            yield path
+
+
+def _masked(recalled: Recalled, folders: Throwaway) -> tuple[str, ...]:
+    """List what was masked, with a file in the copy for each: the agent saw the name, and no content."""
+    paths = tuple(_kept_back(recalled, _MASKED))
+    for path in paths:
+        folders.place(path[len(recalled.start.working_dir) :], folder=False)
+    return paths
+
+
+def _home(recalled: Recalled) -> str:
+    home = recalled.env.get("HOME", "/")
+    if not os.path.isabs(home) or within(home, _NOT_SHOWN_AT) or os.path.normpath(home) != home:
+        raise ReplayError(f"its home directory {visible(home)} is none that a run of hark's had")
+    return home
+
+
+def _seen_as(recalled: Recalled) -> tuple[int, int] | None:
+    if recalled.boundary is None:
+        return None
+    ids = (recalled.boundary.uid, recalled.boundary.gid)
+    if not all(may_be_seen(one) for one in ids):
+        raise ReplayError(f"its agent ran as uid {ids[0]} and gid {ids[1]}, which no agent of hark's does")
+    return ids
+
+
+def _executables(
+    policy: Policy, found: Found, places: Places, home: str, grants: tuple[Grant, ...]
+) -> tuple[str, ...] | None:
+    """Resolve `exec` on this machine: what may be executed is never more than what the policy names."""
+    if policy.executables is None:
+        return None
+    try:
+        files = resolve_executables(policy.executables, found.host, places.path, home, grants)
+    except HarkError as error:
+        raise ReplayError(f"its policy's exec cannot be had on this machine: {error}") from None
+    return tuple(places.inside(path) for path in files)
+
+
+def _differences(
+    recalled: Recalled, found: Found, policy: Policy, given: Given, grants: tuple[Grant, ...]
+) -> Iterator[str]:
+    """Yield what the agent will not find as it was recorded, before anything comes of it."""
+    if found.replaced:
+        yield f"{visible(recalled.start.argv[0])} is not on this machine; {found.host} is run in its place"
+    shown = [grant.path for grant in grants]
+    missing = [path for path in policy.read_paths if not within(path, shown)] if given.policy is None else []
+    if missing:
+        words = ", ".join(visible(path) for path in missing)
+        yield f"the recorded run could read {words}; if you have the same, show it with -read"
+    mounts = [spec.name for spec in policy.secrets if spec.mount is not None]
+    if mounts and given.policy is None:
+        yield f"the files that secrets.{mounts[0]} was mounted in are not shown: a replay reads no secret"

@@ -1,0 +1,151 @@
+"""The folders that a replay may write: a copy of the project and empty ones, made before, removed after.
+
+Always: nothing of the caller's own files is written, moved or removed, and what stands in a copy (a folder
+without permissions, a link that leads out, a name of any bytes) neither keeps it from being removed nor has
+anything else written or removed. With a place to keep it, the copy is made there and stays.
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from hark.errors import ReplayError, UsageError
+
+PREFIX: Final = "hark-replay-"
+_OWNER: Final = stat.S_IRWXU
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(slots=True)
+class Throwaway:
+    """Folders of one replay: the project's copy, and as many empty ones as are asked for."""
+
+    project: str
+    _beside: str
+    _made: int = 0
+
+    def empty(self) -> str:
+        """Make another empty folder."""
+        self._made += 1
+        path = os.path.join(self._beside, f"write-{self._made}")
+        os.mkdir(path, 0o755)
+        return path
+
+    def place(self, path: str, *, folder: bool) -> bool:
+        """Have something in the copy at `path` below it; False where a link or file is in the way.
+
+        No link is followed: the copy is a stranger's.
+        """
+        *above, name = path.strip("/").split("/")
+        at = os.open(self.project, _FOLDER)
+        try:
+            for part in above:
+                at = _step(at, part)
+            if folder:
+                at = _step(at, name)
+            elif not _is_there(at, name):
+                os.close(os.open(name, _NEW_FILE, 0o600, dir_fd=at))
+        except OSError:
+            return False
+        finally:
+            os.close(at)
+        return True
+
+
+def _step(at: int, name: str) -> int:
+    """Go down into a folder, made if it is missing; `at` is closed if that works."""
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o755, dir_fd=at)
+    below = os.open(name, _FOLDER, dir_fd=at)
+    os.close(at)
+    return below
+
+
+def _is_there(at: int, name: str) -> bool:
+    try:
+        os.lstat(name, dir_fd=at)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextmanager
+def folders(keep: str | None) -> Iterator[Throwaway]:
+    """Make the folders; remove them, but for a project's copy at `keep`. Raises UsageError, ReplayError."""
+    if keep is not None:
+        _refuse_kept(keep)
+    try:
+        root = tempfile.mkdtemp(prefix=PREFIX)
+    except OSError as error:
+        raise ReplayError(f"cannot make a folder for the replay's files: {error.strerror}") from None
+    try:
+        project = os.path.join(root, "project") if keep is None else os.path.abspath(keep)
+        os.mkdir(project, 0o755)
+        yield Throwaway(project, root)
+    finally:
+        remove(root)
+
+
+def _refuse_kept(keep: str) -> None:
+    if os.path.lexists(keep):
+        raise UsageError(f"-keep {keep} exists, and hark overwrites nothing; name a new folder")
+    above = os.path.dirname(os.path.abspath(keep))
+    if not os.path.isdir(above):
+        raise UsageError(f"-keep {keep}: there is no folder {above} to make it in")
+
+
+def copy_tree(source: str, target: str) -> None:
+    """Copy what lies below `source` into the empty folder `target`; links as links. Raises ReplayError.
+
+    Sockets, pipes and devices are left out, and so is what the caller cannot read.
+    """
+    try:
+        shutil.copytree(
+            source, target, symlinks=True, ignore=_special, ignore_dangling_symlinks=True, dirs_exist_ok=True
+        )
+    except shutil.Error as error:
+        failed = error.args[0]
+        if not isinstance(failed, list) or any("Permission denied" not in str(one[2]) for one in failed):
+            raise ReplayError(f"cannot copy {source}: {_first(failed)}") from None
+    except OSError as error:
+        raise ReplayError(f"cannot copy {source}: {error.strerror}") from None
+
+
+def _special(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if not _is_plain(os.path.join(folder, name))]
+
+
+def _is_plain(path: str) -> bool:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _first(failed: object) -> str:
+    return str(failed[0][2]) if isinstance(failed, list) and failed else "it changed meanwhile"
+
+
+def remove(root: str) -> None:
+    """Remove a tree that an agent has written; what cannot be removed stays, and nothing is raised."""
+    for folder, names, _ in os.walk(root, onerror=None):
+        for name in names:
+            _open_up(os.path.join(folder, name))
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _open_up(path: str) -> None:
+    """Let the owner into a folder; a link is left alone."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISDIR(status.st_mode) and status.st_mode & _OWNER != _OWNER:
+            os.chmod(path, stat.S_IMODE(status.st_mode) | _OWNER)
+    except OSError:
+        return

@@ -1,0 +1,174 @@
+"""A bundle made into a plan: as recorded where that gives nothing away, and the caller's word elsewhere."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark import throwaway
+from hark.bundle import events as ev
+from hark.bundle.bounds import RunStart
+from hark.errors import HarkError, ReplayError
+from hark.policy_file import OVERRULED
+from hark.recalled import Recalled, recall
+from hark.restaging import Given, Staged, policy_of, refuse_hostile, stage
+from hark.throwaway import Throwaway
+from launcher.plan import Access
+from tests.support.recordings import BOUNDARY, ENV, PROJECT, bundle
+
+REVIEWER = {
+    "HOME": "/home/reviewer",
+    "PATH": "/usr/bin:/bin",
+    "XDG_CONFIG_HOME": "/c",
+    "XDG_STATE_HOME": "/s",
+}
+
+
+@pytest.fixture
+def folders() -> Iterator[Throwaway]:
+    with throwaway.folders(None) as made:
+        yield made
+
+
+def staged(path: Path, folders: Throwaway, given: Given | None = None, **changes: Any) -> Staged:
+    given = given or Given()
+    run = recalled(path, **changes)
+    refuse_hostile(run)
+    return stage(run, policy_of(run, given), given, folders, REVIEWER)
+
+
+def recalled(path: Path, **changes: Any) -> Recalled:
+    return recall(bundle(path / "run.hark", **changes))
+
+
+def loaded(raw: bytes, source: str = "policy.toml", **more: Any) -> ev.PolicyLoaded:
+    return ev.PolicyLoaded(source, raw=raw, **more)
+
+
+def test_what_the_agent_sees_of_itself_is_as_recorded(tmp_path: Path, folders: Throwaway) -> None:
+    plan = staged(tmp_path, folders).prepared.plan
+    assert plan.argv == ("true",)
+    assert plan.env == ENV
+    assert (plan.workdir, plan.home, plan.seen_as) == (PROJECT, "/home/ann", (1000, 1000))
+    assert not plan.terminal
+
+
+def test_only_the_copy_and_the_system_are_granted(tmp_path: Path, folders: Throwaway) -> None:
+    plan = staged(tmp_path, folders).prepared.plan
+    written = [grant for grant in plan.grants if grant.access is Access.WRITE]
+    assert [(grant.path, grant.source) for grant in written] == [(PROJECT, folders.project)]
+    assert {grant.why for grant in plan.grants} <= {"system", "project directory", "needed by true"}
+
+
+@pytest.mark.attack
+def test_nothing_that_a_bundle_asks_for_is_granted(tmp_path: Path, folders: Throwaway) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    raw = f"""
+        allow_hosts = ["api.example.com"]
+        read_paths = ["{home}"]
+        write_paths = ["{home}/out"]
+        [secrets.TOKEN]
+        command = ["touch", "{home}/was-run"]
+        hosts = ["api.example.com"]
+        [mcp.tools]
+        command = ["touch", "{home}/was-run"]
+        [[publish]]
+        port = 8080
+        at = "127.0.0.1:8080"
+    """.encode()
+    write = (PROJECT, f"{home}/out")
+    prepared = staged(tmp_path, folders, policy=loaded(raw, write_paths=write)).prepared
+    at_home = [grant for grant in prepared.plan.grants if grant.path.startswith(str(home))]
+    assert [(grant.path, grant.access) for grant in at_home] == [(f"{home}/out", Access.WRITE)]
+    assert at_home[0].source is not None
+    assert os.listdir(at_home[0].source) == []
+    assert os.listdir(home) == []
+    assert prepared.secrets == ()
+    assert prepared.policy.publish == ()
+    assert prepared.plan.published == ()
+    assert prepared.toolservers.programs == ()
+    assert prepared.upstreams == {}
+    assert prepared.policy.raw == raw
+
+
+def test_what_the_caller_grants_is_granted(tmp_path: Path, folders: Throwaway) -> None:
+    (tmp_path / "data").mkdir()
+    given = Given(read=(str(tmp_path / "data"),))
+    plan = staged(tmp_path, folders, given).prepared.plan
+    assert (str(tmp_path / "data"), Access.READ) in [(grant.path, grant.access) for grant in plan.grants]
+    own = tmp_path / "own.toml"
+    own.write_text(f'write_paths = ["{tmp_path}/data"]\n')
+    run = staged(tmp_path, folders, Given(policy=str(own)), policy=loaded(b"", write_paths=("/home/x/y",)))
+    assert [grant.path for grant in run.prepared.plan.grants if grant.access is Access.WRITE] == [
+        PROJECT,
+        str(tmp_path / "data"),
+    ]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"start": RunStart(working_dir="/etc", argv=("true",))}, "it ran in /etc"),
+        ({"start": RunStart(working_dir="/proc/self", argv=("true",))}, "it ran in"),
+        ({"start": RunStart(working_dir="project", argv=("true",))}, "it ran in project"),
+        ({"start": RunStart(working_dir="/home/a/../../etc", argv=("true",))}, "it ran in"),
+        ({"start": RunStart(working_dir=PROJECT, argv=("",))}, "no program can be started with"),
+        ({"start": RunStart(working_dir=PROJECT, argv=("sh", "a\0b"))}, "no program can be started with"),
+        ({"env": ev.EnvSnapshot({"A": "b\0c"})}, "no program can be started with"),
+        ({"env": ev.EnvSnapshot({"A=B": "c"})}, "variable without a name"),
+        ({"env": ev.EnvSnapshot(ENV | {"HOME": "../x"})}, "its home directory"),
+        ({"env": ev.EnvSnapshot(ENV | {"HOME": "/run/hark/shim"})}, "its home directory"),
+        ({"boundary": BOUNDARY._replace(uid=0)}, "which no agent of hark's does"),
+        ({"boundary": BOUNDARY._replace(gid=1 << 40)}, "which no agent of hark's does"),
+        ({"policy": loaded(b"", write_paths=("/usr/lib",))}, "its run could write /usr/lib"),
+        ({"policy": loaded(b"", write_paths=("/",))}, "its run could write /"),
+        ({"policy": loaded(b"no toml [")}, "its policy cannot be read"),
+    ],
+    ids=str,
+)
+def test_what_no_run_of_harks_had_is_refused(
+    tmp_path: Path, folders: Throwaway, changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ReplayError, match=words):
+        staged(tmp_path, folders, **changes)
+
+
+def test_a_recorded_overruling_stays_one_and_no_policy_stays_none(tmp_path: Path) -> None:
+    run = recalled(tmp_path, policy=loaded(b"", f"none{OVERRULED}"))
+    policy = policy_of(run, Given())
+    assert policy.allow_all
+    assert policy.source == "none"
+
+
+def test_a_masked_file_stands_in_the_copy_without_its_content(tmp_path: Path, folders: Throwaway) -> None:
+    withheld = (f"masked {PROJECT}/.env", f"masked {PROJECT}/deep/er/.npmrc", "masked /home/ann/.netrc")
+    plan = staged(tmp_path, folders, boundary=BOUNDARY._replace(withheld=withheld)).prepared.plan
+    assert plan.masked == (f"{PROJECT}/.env", f"{PROJECT}/deep/er/.npmrc")
+    assert Path(folders.project, "deep/er/.npmrc").read_bytes() == b""
+
+
+@pytest.mark.attack
+def test_a_link_in_the_copy_has_nothing_written_elsewhere(tmp_path: Path, folders: Throwaway) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    Path(folders.project, "out").symlink_to(mine)
+    withheld = (f"masked {PROJECT}/out/.env", f"masked {PROJECT}/../../../../{mine}/.env")
+    staged(tmp_path, folders, boundary=BOUNDARY._replace(withheld=withheld))
+    assert os.listdir(mine) == []
+
+
+def test_what_will_be_missed_is_said(tmp_path: Path, folders: Throwaway) -> None:
+    start = RunStart(working_dir=PROJECT, argv=("/opt/ann/bin/true",))
+    notes = staged(tmp_path, folders, start=start, policy=loaded(b'read_paths = ["/opt/data"]')).notes
+    assert any("/opt/ann/bin/true is not on this machine" in note for note in notes)
+    assert any("could read /opt/data" in note and "-read" in note for note in notes)
+    assert staged(tmp_path / ".", folders).notes == ()
+
+
+def test_a_program_that_is_not_here_is_named(tmp_path: Path, folders: Throwaway) -> None:
+    with pytest.raises(HarkError, match="what it ran is not on this machine"):
+        staged(tmp_path, folders, start=RunStart(working_dir=PROJECT, argv=("no-such-agent",)))
