@@ -7,7 +7,8 @@ names cannot use the range up.
 """
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from hark.errors import HarkError
@@ -31,12 +32,21 @@ class AddressesExhaustedError(HarkError):
 class AddressPool:
     """Names to synthetic addresses and back. Both directions are exact; nothing is ever given out twice."""
 
-    def __init__(self, names: Iterable[str] = (), network: ipaddress.IPv4Network = RANGE) -> None:
-        self._first = int(network.network_address)
+    def __init__(
+        self,
+        names: Iterable[str] = (),
+        network: ipaddress.IPv4Network = RANGE,
+        *,
+        given: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`given` are addresses that names have already: those of the run that is replayed."""
+        self._next = int(network.network_address) + 1
         self._size = network.num_addresses - 2  # neither the network's own address nor its broadcast
         self._asked = 0
         self._by_name: dict[str, str] = {}
         self._by_address: dict[str, str] = {}
+        for name, address in given.items():
+            self._keep(name, address, network)
         for name in sorted(set(names)):
             if not is_address(name) and not name.startswith(WILDCARD):
                 self._give(name)
@@ -58,11 +68,25 @@ class AddressPool:
         return self._by_address.get(address)
 
     def _give(self, name: str) -> str:
+        known = self._by_name.get(name)
+        if known is not None:
+            return known
         if len(self._by_name) >= self._size:
             raise AddressesExhaustedError(
                 f"{name} gets no address: {self._size} names have one already and the range is used up"
             )
-        address = str(ipaddress.IPv4Address(self._first + 1 + len(self._by_name)))
+        while (address := str(ipaddress.IPv4Address(self._next))) in self._by_address:
+            self._next += 1
         self._by_name[name] = address
         self._by_address[address] = name
         return address
+
+    def _keep(self, name: str, address: str, network: ipaddress.IPv4Network) -> None:
+        """Take over what a recording says, unless that is no address of ours or stands for another name."""
+        try:
+            ours = ipaddress.IPv4Address(address) in network
+        except ValueError:
+            return
+        if ours and address not in self._by_address:
+            self._by_name[name] = address
+            self._by_address[address] = name

@@ -131,6 +131,8 @@ def of_answer(
 
     `asked` are the paths that the request may stand for: they say whether tokens may be minted in the answer.
     """
+    if link.playback is not None:
+        return headers, _played(link, headers, body=body)
     minting = minting_at(link.policy, link.target, *asked)
     with _Stopping(link.broker):
         headers = answer_fields(link.broker, headers)
@@ -145,6 +147,15 @@ def of_answer(
     return headers, Chain(stages)
 
 
+def _played(link: Link, headers: Headers, *, body: bool) -> Chain:
+    """Return the way of an answer that is played: what was to be turned in it was, before it was recorded."""
+    for cookie in cookies_in(headers):
+        link.ledger.token_seen(link.target, "cookie", cookie)
+    if body and place_of(headers) is Place.JSON:
+        return Chain((Sighting(lambda name: link.ledger.token_seen(link.target, "json", name)),))
+    return Chain(())
+
+
 def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> MintedText:
     mint = Mint(link.broker, lambda field: link.ledger.token_seen(link.target, "minted", field))
     return MintedText(mint, text, link.target, minting, place_of(headers))
@@ -152,7 +163,7 @@ def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> Minte
 
 def turned_trailers(link: Link, fields: Headers) -> Headers:
     """Return the trailers of an answer as the agent gets them. Raises StoppedError."""
-    if not fields:
+    if not fields or link.playback is not None:
         return fields
     with _Stopping(link.broker):
         return answer_fields(link.broker, fields)

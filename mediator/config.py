@@ -11,6 +11,7 @@ from hark.policy.model import Policy, Secret
 
 if TYPE_CHECKING:
     from mediator.mcp.program import Program
+    from mediator.playback.playback import Playback
     from mediator.proxy import Proxies
 
 
@@ -50,3 +51,5 @@ class MediatorConfig:
     """The tool servers behind doors."""
     host_roots: bytes = b""
     """The host's trust store as PEM (`mediator.trust.host_roots`): what upstreams are verified with."""
+    playback: Playback | None = None
+    """What answers in place of servers, in a replay: with it nothing is dialled."""

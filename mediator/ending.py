@@ -18,6 +18,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseProtocolError,
 )
 
+from hark.bundle.events import AGENT_LEFT
 from hark.policy.decide import Deny
 from mediator import answers, pages
 from mediator.judgement import Refusal
@@ -40,7 +41,7 @@ class Ending(Stream):
         self._held.out()
         self._look_away()
         if self.transcript.open:
-            self.transcript.end("the agent went away")
+            self.transcript.end(AGENT_LEFT)
         if self._upstream is not None and self._server is not Server.DONE:
             yield SendHttp(event, self._upstream)
         self._server = Server.DONE
@@ -49,6 +50,11 @@ class Ending(Stream):
     def _on_server_failed(self, message: str) -> Commands:
         if self._server in (Server.HEAD, Server.BODY):
             yield from self._fail(f"it broke off: {answers.calm(message)}")
+
+    def _on_played_failure(self, reason: str) -> Commands:
+        """It failed when it was recorded: so it does here, in the same words."""
+        if self._server in (Server.HEAD, Server.BODY):
+            yield from self._fail(reason)
 
     def _fail(self, reason: str) -> Commands:
         """No answer, or no more of it: say why where the agent can still be told, and record what it got."""

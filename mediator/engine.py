@@ -12,6 +12,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from hark.bundle.events import RUN_ENDED
+from hark.errors import UpstreamError
 from hark.policy.decide import appointed
 from hark.policy.model import Address
 from mediator.authority import Destination
@@ -25,7 +27,6 @@ from mediator.mcp.sessions import Sessions
 from mediator.sniff import Http, Tls
 from mediator.standing import Grounds, Standing
 from mediator.transport import Streams, reset
-from mediator.wall import local_now
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from mediator.tls import AgentContexts
     from mediator.tunnel import Caller, Dial, Tunnel
 
-ENDED: Final = "the run ended"
 GOES_ON_S: Final = 0.05  # docs/format.md, kind 45: what is over by then has its head in its end alone
 RAGGED_S: Final = 0.3  # what an agent sent just before it ended still gets its answer recorded
 
@@ -83,11 +83,12 @@ class Engine:
             later=partial(asyncio.get_running_loop().call_later, GOES_ON_S),
             sessions=self._sessions,
             room=self._room,
+            playback=self._config.playback,
         )
         connection = AgentConnection(
-            streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=self.dialler()
+            streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=self.dialler
         )
-        self._open[connection] = self._standing.grounds(target, local_now())
+        self._open[connection] = self._standing.grounds(target, self._standing.now())
         try:
             await connection.handle_client()
         finally:
@@ -99,10 +100,15 @@ class Engine:
         """Carry one connection for which raw TCP is allowed, until it ends."""
         from mediator.tunnel import Tunnel
 
+        if self._config.playback is not None:
+            self._config.playback.dialled(f"the raw TCP connection to {target}")
+            reset(streams.writer.transport)
+            return
+
         async def dial() -> Streams:
             return await self.dialler().dial(target, tls=False, h2=False, raw=True)
 
-        grounds = self._standing.grounds(target, local_now())
+        grounds = self._standing.grounds(target, self._standing.now())
         tunnel = Tunnel(target, streams, self._ledger, self._broker, first=first)
         await self._tunnel(tunnel, dial, grounds)
 
@@ -124,7 +130,10 @@ class Engine:
             self._open.pop(tunnel, None)
 
     def dialler(self) -> Dialler:
-        """Return what dials for this run."""
+        """Return what dials for this run. Raises UpstreamError in a replay, where nothing does."""
+        if self._config.playback is not None:
+            self._config.playback.dialled("a connection")
+            raise UpstreamError("a replay dials nothing")
         if self._dialler is None:
             from mediator.dial import Dialler, UpstreamTrust
             from mediator.upstream import read_redirects
@@ -139,7 +148,7 @@ class Engine:
 
     def recheck(self) -> None:
         """End the connections that the policy in force allows no longer. Raises RecordError."""
-        now = local_now()
+        now = self._standing.now()
         for connection, grounds in list(self._open.items()):
             reason = grounds.gone(self._standing.policy, now) if grounds is not None else ""
             if grounds is not None and reason:
@@ -155,7 +164,7 @@ class Engine:
         while self._busy() and time.monotonic() < deadline:  # noqa: ASYNC110  # ends by the agents' doing
             await asyncio.sleep(0.01)
         for connection in list(self._open):
-            connection.end(ENDED)
+            connection.end(RUN_ENDED)
         if self._dialler is not None:
             self._dialler.abort_all()
 

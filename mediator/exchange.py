@@ -26,6 +26,7 @@ from mitmproxy.proxy.layers.http._events import (
 from mediator.answering import Answering
 from mediator.answers import passed_trailers
 from mediator.asking import Asking
+from mediator.playback.answer import AnswerFailed
 from mediator.stream import Commands
 from mediator.wire import InterimHeaders
 
@@ -79,6 +80,9 @@ class Exchange(Asking, Answering):
     def _told_failed(self, event: ResponseProtocolError) -> Commands:
         return self._on_server_failed(event.message)
 
+    def _told_played_failure(self, event: AnswerFailed) -> Commands:
+        return self._on_played_failure(event.reason)
+
     def _on_woken(self, event: events.Wakeup) -> Commands:
         if event.command is not self._moment:
             yield from self._on_wakeup()
@@ -99,6 +103,7 @@ class Exchange(Asking, Answering):
         ResponseTrailers: _told_rest,
         ResponseEndOfMessage: _told_answer_end,
         ResponseProtocolError: _told_failed,
+        AnswerFailed: _told_played_failure,
         events.Wakeup: _on_woken,
     }
     """By exact type: asked one after another, the kinds of some fifteen events a request add up."""

@@ -6,11 +6,13 @@ is read than the record shows of it: what it speaks, and the head of a request. 
 refusal, only when the first allowed connection needs it.
 """
 
+from __future__ import annotations
+
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hark.errors import HarkError
 from hark.policy import wanted
@@ -28,7 +30,9 @@ from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Transcript
 from mediator.transport import Streams, reset
-from mediator.wall import local_now
+
+if TYPE_CHECKING:
+    from mediator.playback.playback import Playback
 
 DNS_PORT: Final = 53
 PEEK_S: Final = 0.25
@@ -70,6 +74,8 @@ class Gate:
     """The connections that are open."""
     ceiling: int
     """How many may be; those beyond are refused in words."""
+    playback: Playback | None = None
+    """What lets a decision's consequence wait for its turn, in a replay."""
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Handle one connection until it ends. Raises nothing but cancellation."""
@@ -106,7 +112,7 @@ class Gate:
         if program is not None:
             await self.doors.serve(program, target, streams)
             return
-        verdict = judge_dial(self.standing.policy, target, local_now())
+        verdict = judge_dial(self.standing.policy, target, self.standing.now())
         if len(self.tasks) > self.ceiling:
             why = f"{self.ceiling} connections are open already, all that the limit of open files allows"
             verdict = Deny(f"{why} (ulimit -n)", "")
@@ -120,7 +126,9 @@ class Gate:
             return
         first, spoken = await _first_bytes(reader, _patience(target, verdict))
         if isinstance(verdict, Allow):
-            verdict = judge_dial(self.standing.policy, target, local_now())  # it may have waited for long
+            verdict = judge_dial(
+                self.standing.policy, target, self.standing.now()
+            )  # it may have waited for long
         await self._decide(target, verdict, spoken, first, streams)
 
     async def _decide(
@@ -150,7 +158,7 @@ class Gate:
     ) -> None:
         verdict = dialled
         if isinstance(dialled, Allow):
-            verdict = judge_sni(self.standing.policy, target, spoken.sni, local_now())
+            verdict = judge_sni(self.standing.policy, target, spoken.sni, self.standing.now())
         await self._record(target, "tls", verdict, spoken.sni or b"")
         if isinstance(verdict, Deny):
             await _say(streams, ACCESS_DENIED)
@@ -186,8 +194,12 @@ class Gate:
 
     async def _record(self, target: Destination, protocol: str, verdict: Verdict, sni: bytes = b"") -> None:
         self.ledger.attempt(target, protocol, as_text(sni), verdict)
+        turn = None if self.playback is None else self.playback.take()
         if isinstance(verdict, Deny):
             await self.ledger.settled()
+        if self.playback is not None:
+            await self.playback.turn(turn)
+            self.playback.passed(turn)
 
 
 def _patience(target: Destination, verdict: Verdict) -> float:

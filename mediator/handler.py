@@ -29,6 +29,7 @@ from mediator.dial import READ_LIMIT, Dialler
 from mediator.flow import BACKED_UP
 from mediator.http import H2, AgentHttp, Drained
 from mediator.link import Link
+from mediator.playback.answer import TurnHook
 from mediator.settled import SettledHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
 from mediator.transport import Streams, no_linger, reset
@@ -98,7 +99,7 @@ class AgentConnection(ConnectionHandler):
         first: bytes,
         link: Link,
         contexts: AgentContexts,
-        dialler: Dialler,
+        dialler: Callable[[], Dialler],
     ) -> None:
         client = Client(
             peername=writer.get_extra_info("peername"),
@@ -163,8 +164,25 @@ class AgentConnection(ConnectionHandler):
                 await self._link.ledger.settled()
             case SettledHook.name, []:
                 await self._link.ledger.settled()
+            case TurnHook.name, _ if isinstance(hook, TurnHook) and self._link.playback is not None:
+                await self._taken(hook.stream_id)
+                hook.granted = await self._link.playback.turn(hook.part)
             case _:
                 pass
+
+    async def hook_task(self, hook: commands.StartHook) -> None:
+        """As of mitmproxy's; and tell when what was let in has been written."""
+        try:
+            await super().hook_task(hook)
+        finally:
+            if isinstance(hook, TurnHook) and self._link.playback is not None:
+                self._link.playback.passed(hook.part)
+
+    async def _taken(self, stream_id: int) -> None:
+        """Wait until the agent takes more of an answer that is played: no server is there to be held up."""
+        await self._drained(self.client)
+        while self._http.backed_up(stream_id):  # noqa: ASYNC110  # its windows signal nothing
+            await asyncio.sleep(BACKLOG_POLL_S)
 
     @fail_closed
     async def open_connection(self, command: commands.OpenConnection) -> None:
@@ -194,11 +212,11 @@ class AgentConnection(ConnectionHandler):
         """Connect. HTTP/2 is offered where the agent speaks it, and to a server that takes nothing else."""
         h2 = self.client.alpn == H2
         try:
-            return await self._dialler.dial(target, tls=tls, h2=h2)
+            return await self._dialler().dial(target, tls=tls, h2=h2)
         except UpstreamError as error:
             if h2 or not tls or not any(words in str(error) for words in NOTHING_IN_COMMON):
                 raise
-        return await self._dialler.dial(target, tls=True, h2=True)
+        return await self._dialler().dial(target, tls=True, h2=True)
 
     def _opened(self, server: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.state = ConnectionState.OPEN

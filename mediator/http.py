@@ -27,6 +27,8 @@ from hark.policy.decide import Deny
 from mediator.exchange import Exchange
 from mediator.flow import BACKED_UP
 from mediator.link import Link
+from mediator.playback.answer import PlayedServer
+from mediator.playback.playback import Playback
 from mediator.together import together
 from mediator.wire import AgentHttp1, UpstreamHttp1
 from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
@@ -34,6 +36,7 @@ from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
 H2 = b"h2"
 MAX_AHEAD: Final = 1 << 18  # of requests sent before the answer to an earlier one
 MAX_BACKLOG: Final = 16  # pieces of 64 KiB that may wait for connections to be made
+MAX_PLAYED: Final = 1 << 20  # that waits for windows: more than what waited when it was recorded
 MAX_FRAMES: Final = 1024  # of HTTP/2, where windows bound the bytes: frames may be empty
 
 
@@ -158,7 +161,10 @@ class AgentHttp(HttpLayer):
         yield from self.event_to_child(exchange, events.Start())
 
     def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
-        """Give an exchange a connection: one that is idle or multiplexed, or a new one."""
+        """Give an exchange a connection: one that is idle or multiplexed, or a new one; or the recording."""
+        if self._link.playback is not None:
+            yield from self._play(event, self._link.playback)
+            return
         for connection in list(self.connections) if reuse else ():
             if type(connection) is not Server or not event.connection_spec_matches(connection):
                 continue
@@ -172,6 +178,25 @@ class AgentHttp(HttpLayer):
                 yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (connection, None)))
                 return
         yield from self._open(event)
+
+    def _play(self, event: GetHttpConnection, playback: Playback) -> layer.CommandGenerator[None]:
+        """Let the recording answer. Its server has an address and is never opened."""
+        for connection, spoken in list(self.connections.items()):
+            if isinstance(spoken, PlayedServer) and spoken.over:
+                self.connections.pop(connection)
+        stream = cast(Exchange, self.command_sources.pop(event))
+        context = self.context.fork()
+        context.server = Server(address=event.address, transport_protocol="tcp")
+        context.server.alpn = self.context.client.alpn
+        played = PlayedServer(context, stream.transcript.exchange, playback)
+        self.connections[context.server] = played
+        yield from self.event_to_child(played, events.Start())
+        yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (context.server, None)))
+
+    def backed_up(self, stream_id: int) -> bool:
+        """Tell whether so much of an answer waits for the agent's windows that no more is played."""
+        agent = self.connections.get(self.context.client)
+        return isinstance(agent, AgentHttp2) and agent.flow.waiting(stream_id) > MAX_PLAYED
 
     def register_connection(self, command: RegisterHttpConnection) -> layer.CommandGenerator[None]:
         """Tell the exchanges that waited; a connection that failed is not tried again for later ones."""

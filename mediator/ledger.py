@@ -94,8 +94,11 @@ class Ledger:
         events_per_s: int | None = None,
         on_limit: Callable[[str], None] | None = None,
         check: Callable[[Event], None] | None = None,
+        observer: Callable[[Event], None] | None = None,
     ) -> None:
+        """`check` sees each event before it is recorded, `observer` after; neither MUST block."""
         self._check = check
+        self._observer = observer
         self._recorder = recorder
         self._on_fatal = on_fatal
         self._on_limit = on_limit or on_fatal
@@ -121,6 +124,8 @@ class Ledger:
             if self._check is not None:
                 self._check(event)
             self._last = self._recorder.append(event, durable=durable)
+            if self._observer is not None:
+                self._observer(event)
         except LimitError as error:
             self._mark(str(error), self._on_limit)
             raise

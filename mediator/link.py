@@ -1,8 +1,11 @@
 """What is fixed for one accepted connection, for every layer that handles it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hark.policy.model import Policy
 from mediator.authority import Destination
@@ -13,7 +16,9 @@ from mediator.mcp.sessions import Sessions
 from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Later
-from mediator.wall import local_now
+
+if TYPE_CHECKING:
+    from mediator.playback.playback import Playback
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,8 @@ class Link:
     ledger: Ledger
     clock: Callable[[], int]
     """Monotonic nanoseconds."""
-    now: Callable[[], datetime] = local_now
-    """The time that rules are judged by."""
+    playback: Playback | None = None
+    """What answers in place of servers, in a replay."""
     later: Later | None = None
     """For the heads of responses that go on."""
     sessions: Sessions = field(default_factory=Sessions)
@@ -41,6 +46,10 @@ class Link:
     def policy(self) -> Policy:
         """Return the policy in force: it may have changed since the connection began."""
         return self.standing.policy
+
+    def now(self) -> datetime:
+        """Return the time that rules are judged by."""
+        return self.standing.now()
 
     @property
     def protocol(self) -> str:

@@ -4,9 +4,11 @@ Always: question and decision are on the record before the answer leaves, a deni
 cannot be recorded is not answered. No query is passed on to anyone.
 """
 
+from __future__ import annotations
+
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hark.errors import RecordError
 from hark.policy.decide import Deny
@@ -14,7 +16,10 @@ from mediator import dns
 from mediator.addresses import AddressPool
 from mediator.ledger import Ledger
 from mediator.standing import Standing
-from mediator.wall import local_now
+
+if TYPE_CHECKING:
+    from hark.replay.recorded import Part
+    from mediator.playback.playback import Playback
 
 TCP_FIRST_S: Final = 1.0  # whoever connects to port 53 for a name asks at once; anything else is refused
 TCP_IDLE_S: Final = 10.0  # RFC 7766: a few seconds; a stub resolver asks at once
@@ -29,18 +34,24 @@ class Answer:
 
     wire: bytes
     denied: bool
+    turn: Part | None = None
+    """What it waits for in a replay, beyond that."""
 
 
 class Resolver(asyncio.DatagramProtocol):
     """Answers questions. One instance serves every socket."""
 
-    def __init__(self, standing: Standing, pool: AddressPool, ledger: Ledger) -> None:
+    def __init__(
+        self, standing: Standing, pool: AddressPool, ledger: Ledger, playback: Playback | None = None
+    ) -> None:
         self._standing = standing
         self._pool = pool
         self._ledger = ledger
         self._transport: asyncio.DatagramTransport | None = None
         self._waiting: list[tuple[bytes, Address]] = []
         self._settling: asyncio.Task[None] | None = None
+        self._playback = playback
+        self._turns: set[asyncio.Task[None]] = set()
 
     def answer(self, wire: bytes) -> Answer:
         """Judge and record one query. Raises RecordError."""
@@ -50,9 +61,10 @@ class Resolver(asyncio.DatagramProtocol):
             self._ledger.answered(query.shown, Deny(query.why, ""), "")
             return Answer(query.reply, denied=True)
         self._ledger.query(query.name, query.type_name, query.kind)
-        judged = dns.judge(query, self._standing.policy, self._pool, local_now())
+        judged = dns.judge(query, self._standing.policy, self._pool, self._standing.now())
         self._ledger.answered(query.name, judged.verdict, judged.answer)
-        return Answer(judged.reply, denied=isinstance(judged.verdict, Deny))
+        turn = None if self._playback is None else self._playback.take()
+        return Answer(judged.reply, denied=isinstance(judged.verdict, Deny), turn=turn)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the UDP transport."""
@@ -65,12 +77,35 @@ class Resolver(asyncio.DatagramProtocol):
             answer = self.answer(data)
         except RecordError:
             return  # the run is marked; the agent gets no answer
-        if not answer.denied:
+        if answer.turn is not None:
+            task = asyncio.create_task(self._in_turn(answer, addr))
+            self._turns.add(task)
+            task.add_done_callback(self._turns.discard)
+        elif not answer.denied:
             self._send(answer.wire, addr)
         elif len(self._waiting) < MAX_WAITING:  # a client whose answer is dropped asks again
             self._waiting.append((answer.wire, addr))
             if self._settling is None:
                 self._settling = asyncio.create_task(self._settle())
+
+    async def _in_turn(self, answer: Answer, address: Address) -> None:
+        """Send an answer of a replay when the recording did."""
+        try:
+            if answer.denied:
+                await self._ledger.settled()
+            if await self._turn(answer):
+                self._send(answer.wire, address)
+        except RecordError:
+            return  # the run is marked
+        finally:
+            self._passed(answer)
+
+    async def _turn(self, answer: Answer) -> bool:
+        return self._playback is None or await self._playback.turn(answer.turn)
+
+    def _passed(self, answer: Answer) -> None:
+        if self._playback is not None:
+            self._playback.passed(answer.turn)
 
     async def _settle(self) -> None:
         """Send the denials that wait, each after it is on the disk."""
@@ -101,9 +136,10 @@ class Resolver(asyncio.DatagramProtocol):
                 answered = True
                 if answer.denied:
                     await self._ledger.settled()
-                if not answer.wire:
+                if not answer.wire or not await self._turn(answer):
                     return True
                 writer.write(len(answer.wire).to_bytes(2) + answer.wire)
+                self._passed(answer)
                 await writer.drain()
         except (OSError, TimeoutError, EOFError, RecordError):
             return answered

@@ -36,6 +36,7 @@ from mediator.origin import Origin, original_destination
 from mediator.resolver import Resolver
 from mediator.standing import Standing
 from mediator.upstream import read_redirects
+from mediator.wall import local_now
 from mediator.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Mediator:
         read_redirects(config.upstreams)
         self._sockets = sockets
         self._origin = origin
-        self._standing = Standing(config.policy)
+        self._playback = playback = config.playback
+        self._standing = Standing(config.policy, local_now if playback is None else playback.now)
         self._ledger = Ledger(
             recorder,
             on_fatal,
@@ -80,6 +82,7 @@ class Mediator:
             events_per_s=config.policy.limits.events_per_s,
             on_limit=on_limit,
             check=Borders(self.broker).check,
+            observer=None if playback is None else playback.observe,
         )
         self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
         self._ports = None if published is None else self._published(published)
@@ -169,10 +172,14 @@ class Mediator:
                 stopping.set()
             if self._asked_to_prefetch:
                 self._engine.prefetch()
+        if self._playback is not None:
+            self._playback.start()
         self._change()
         checking = asyncio.create_task(self._check())
         await self._serve(loop, stopping)
         checking.cancel()
+        if self._playback is not None:
+            await self._playback.stop()
 
     def _change(self) -> None:
         """Put the policies into force that wait to be."""
@@ -194,12 +201,13 @@ class Mediator:
                     self._engine.recheck()
 
     async def _serve(self, loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
-        pool = AddressPool(rule.host for rule in self._standing.policy.rules)
+        given = {} if self._playback is None else self._playback.addresses()
+        pool = AddressPool((rule.host for rule in self._standing.policy.rules), given=given)
         gate = self._gate(pool)
         watcher = Watcher(self._sockets.packets, self._ledger)
         endpoints = []
         for udp in (self._sockets.udp4, self._sockets.udp6):
-            made = partial(Resolver, self._standing, pool, self._ledger)
+            made = partial(Resolver, self._standing, pool, self._ledger, self._playback)
             endpoints.append((await loop.create_datagram_endpoint(made, sock=udp))[0])
         self._sockets.packets.settimeout(0)
         loop.add_reader(self._sockets.packets, watcher.read)
@@ -232,12 +240,13 @@ class Mediator:
             pool,
             self._ledger,
             self._origin,
-            Resolver(self._standing, pool, self._ledger),
+            Resolver(self._standing, pool, self._ledger, self._playback),
             self._engine.carry,
             self._engine.carry_raw,
             self._doors,
             tasks=set(),
             ceiling=descriptors.connections(descriptors.raise_limit()),
+            playback=self._playback,
         )
 
     async def _drained(self) -> None:

@@ -3,21 +3,24 @@
 Only the event loop's thread changes or reads it: between two of its steps the policy is one and the same.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from hark.policy.decide import Deny, decide_dial, holding
 from hark.policy.model import Policy, Rule
 from mediator.authority import Destination
+from mediator.wall import local_now
 
 
 class Standing:
-    """Whose `policy` is to be read anew for every judgement."""
+    """Whose `policy` is to be read anew for every judgement, as is `now`, the time that it is judged by."""
 
-    __slots__ = ("policy",)
+    __slots__ = ("now", "policy")
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, now: Callable[[], datetime] = local_now) -> None:
         self.policy = policy
+        self.now = now
 
     @property
     def timed(self) -> bool:

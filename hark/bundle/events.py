@@ -60,8 +60,10 @@ from hark.bundle.fields import (
 from hark.errors import RecordError
 
 __all__ = [
+    "AGENT_LEFT",
     "KINDS",
     "REFUSED",
+    "RUN_ENDED",
     "BodyHash",
     "Boundary",
     "Checkpoint",
@@ -111,6 +113,10 @@ __all__ = [
 REFUSED: Final = "refused: "
 """How an error begins where hark refused: LlmResponseEnd's, where it answered in the server's place, and
 TunnelData's, where it ended the connection."""
+AGENT_LEFT: Final = "the agent went away"
+"""LlmResponseEnd's error where the agent did not wait for the end of its answer."""
+RUN_ENDED: Final = "the run ended"
+"""LlmResponseEnd's error where the run did not."""
 
 
 class PolicyLoaded(NamedTuple):

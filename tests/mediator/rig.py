@@ -20,6 +20,7 @@ from mediator.ledger import Ledger
 from mediator.link import Link
 from mediator.mcp.program import Program
 from mediator.origin import Accepted
+from mediator.playback.playback import Playback
 from mediator.proxy import Proxies
 from mediator.publish import Opened
 from mediator.serve import Mediator
@@ -145,6 +146,7 @@ def running(
     proxies: Proxies | None = None,
     mcp: tuple[Program, ...] = (),
     published: Opened | None = None,
+    playback: Playback | None = None,
 ) -> Iterator[Rig]:
     """Run a mediator that allows `allow` and what `rules` say, or under `policy`."""
     recorder = recorder or ListRecorder()
@@ -157,6 +159,7 @@ def running(
         upstream_roots=(roots,),
         proxies=proxies,
         mcp=mcp,
+        playback=playback,
     )
     with ExitStack() as stack:
         sockets = loopback_sockets()

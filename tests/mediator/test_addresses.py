@@ -51,3 +51,18 @@ def test_names_that_an_agent_makes_up_reach_a_ceiling_and_take_nobodys_address(m
     assert [pool.name_of(address) for address in given] == ["1.a.test", "2.a.test"]
     assert pool.address_of("1.a.test") == given[0]
     assert pool.name_of(pool.address_of("c.test")) == "c.test"
+
+
+def test_names_keep_the_addresses_that_they_had_in_the_run_that_is_replayed() -> None:
+    asked = {"2.a.test": "198.18.0.3", "1.a.test": "198.18.0.2", "b.test": "198.18.0.1"}
+    pool = AddressPool(["b.test", "c.test"], given=asked)
+    assert {name: pool.address_of(name) for name in asked} == asked
+    assert pool.address_of("c.test") == "198.18.0.4"
+    assert pool.address_of("3.a.test") == "198.18.0.5"
+
+
+def test_of_addresses_that_a_bundle_gives_only_those_of_the_range_are_taken_and_each_once() -> None:
+    pool = AddressPool(given={"a.test": "10.0.0.1", "b.test": "198.18.0.1", "c.test": "198.18.0.1", "d": "x"})
+    assert pool.name_of("10.0.0.1") is None
+    assert pool.name_of("198.18.0.1") == "b.test"
+    assert pool.address_of("c.test") != "198.18.0.1"

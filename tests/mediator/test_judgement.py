@@ -151,7 +151,8 @@ def test_a_request_that_no_rule_allows_is_refused_with_the_nearest_rule(request_
 
 def test_a_rule_that_ends_ends_for_the_requests_of_an_open_connection_too() -> None:
     clock = [NOON - timedelta(seconds=1), NOON]
-    here = replace(narrowed(until=NOON), now=lambda: clock.pop(0))
+    here = narrowed(until=NOON)
+    here = replace(here, standing=Standing(here.policy, lambda: clock.pop(0)))
     assert isinstance(judge(asked(HOST), here), Forward)
     late = judge(asked(HOST), here)
     assert isinstance(late, Refusal)

@@ -1,0 +1,400 @@
+"""A recorded run as playback needs it: what the agent did, what came in, and both in their order. No IO.
+
+Always: each action and each part keeps the sequence number and the time of the event that it was recorded in,
+so that the order of the two kinds is the recording's. The head of an answer stands where it was recorded
+first: in kind 45, else in front of the answer's first piece, else at its end. Any events give a value: what
+belongs to no exchange, or comes twice, is passed over.
+
+Not done here: matching what a replay does with it, which is `hark.replay.score`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from hark.bundle.events import (
+    AGENT_LEFT,
+    REFUSED,
+    RUN_ENDED,
+    BodyHash,
+    DnsDecision,
+    DnsQuery,
+    EgressAttempt,
+    EgressDecision,
+    Interim,
+    LlmRequest,
+    LlmResponseChunk,
+    LlmResponseEnd,
+    RequestChunk,
+    ResponseHead,
+    RunEnd,
+    RunStart,
+    Trailers,
+    WebSocketMessage,
+)
+from hark.bundle.fields import Pairs
+
+NO_ANSWER: Final = 502
+"""The status of the page that hark answers with where there is no answer."""
+BY_HARK: Final = (b"server", b"hark")
+"""The header of that page."""
+
+
+class Frame(NamedTuple):
+    """One event of a recording, with its place in it. Times are nanoseconds since the run began."""
+
+    seq: int
+    time_ns: int
+    event: Any
+    """An `Event`, or one of a kind that this hark does not know."""
+
+
+class Early(NamedTuple):
+    """An answer before the answer (103)."""
+
+    status: int
+    headers: Pairs
+
+
+class Head(NamedTuple):
+    """Status and headers; `ends`: nothing follows, and nothing was waited for."""
+
+    status: int
+    headers: Pairs
+    ends: bool
+
+
+class Data(NamedTuple):
+    """A piece of the body."""
+
+    data: bytes
+
+
+class Tail(NamedTuple):
+    """Trailers."""
+
+    headers: Pairs
+
+
+class End(NamedTuple):
+    """The answer was whole."""
+
+
+class Failed(NamedTuple):
+    """There was no, or no whole, answer."""
+
+    reason: str
+
+
+class Withheld(NamedTuple):
+    """Nothing more came before the agent, or the run, gave up."""
+
+    reason: str
+
+
+class Refused(NamedTuple):
+    """Hark's own policy answered."""
+
+    reason: str
+
+
+type Piece = Early | Head | Data | Tail | End | Failed | Withheld | Refused
+
+
+class Part(NamedTuple):
+    """Something that came in. `sent`: bytes of the request's body that had gone out before."""
+
+    seq: int
+    time_ns: int
+    piece: Piece
+    sent: int = 0
+
+
+@dataclass(slots=True)
+class Action:
+    """Something that the agent did."""
+
+    seq: int
+    time_ns: int
+    words: str
+    blocking: bool
+    """Whether what came later is not released before it."""
+    done: bool = False
+
+
+@dataclass(slots=True)
+class Recorded:
+    """One recorded exchange."""
+
+    request: LlmRequest
+    head: Action
+    end: Action | None = None
+    """The end of the request, `head` itself where it was recorded whole; None: it never ended."""
+    left: Action | None = None
+    """The agent's going away in the middle."""
+    body: bytearray = field(default_factory=bytearray)
+    parts: list[Part] = field(default_factory=list)
+    unplayable: str = ""
+    """Why the answer is not there."""
+    closed: bool = False
+    head_part: Part | None = None
+
+    @property
+    def seq(self) -> int:
+        """Return the event of the request."""
+        return self.head.seq
+
+    @property
+    def began_early(self) -> bool:
+        """Tell whether something came in before the request had ended."""
+        if self.end is None:
+            return True
+        return bool(self.parts) and self.parts[0].seq < self.end.seq
+
+    def __str__(self) -> str:
+        return words_of(self.request)
+
+
+@dataclass(slots=True)
+class Decision:
+    """What was decided about a name or a connection: the action, and the part that let the agent go on."""
+
+    asked: tuple[str, ...]
+    """What it was about, as the replay finds it again."""
+    action: Action
+    part: Part
+    answer: str = ""
+    """The address that a name was given."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """All of one run."""
+
+    started_at: int = 0
+    exchanges: dict[int, Recorded] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    """In the order of the recording."""
+    ended: Action | None = None
+    """The run's end."""
+
+    def addresses(self) -> Mapping[str, str]:
+        """Return the names that were given an address, with it; the first one counts."""
+        given: dict[str, str] = {}
+        for decision in self.decisions:
+            if decision.answer:
+                given.setdefault(decision.asked[1], decision.answer)
+        return given
+
+
+def words_of(request: LlmRequest) -> str:
+    """Name a request for a person."""
+    return f"{request.method} {request.host}{request.path}"
+
+
+def read(frames: Iterable[Frame]) -> Recording:
+    """Read a recording."""
+    reading = _Reading()
+    for frame in frames:
+        reader = _READERS.get(type(frame.event))
+        if reader is not None:
+            reader(reading, frame, frame.event)
+    reading.finish()
+    return reading.recording
+
+
+class _Reading:
+    """A recording that is being read."""
+
+    def __init__(self) -> None:
+        self.recording = Recording()
+        self._asked: dict[tuple[str, ...], Frame] = {}
+
+    def act(self, frame: Frame, words: str, *, blocking: bool = True) -> Action:
+        action = Action(frame.seq, frame.time_ns, words, blocking)
+        self.recording.actions.append(action)
+        return action
+
+    def start(self, _frame: Frame, event: RunStart) -> None:
+        self.recording.started_at = event.started_at
+
+    def end(self, frame: Frame, _event: RunEnd) -> None:
+        self.recording.ended = Action(frame.seq, frame.time_ns, "the end of the run", blocking=False)
+
+    def request(self, frame: Frame, event: LlmRequest) -> None:
+        action = self.act(frame, words_of(event))
+        recorded = Recorded(event, action, None if event.streaming else action)
+        recorded.body += event.body
+        self.recording.exchanges.setdefault(event.exchange, recorded)
+
+    def request_chunk(self, frame: Frame, event: RequestChunk) -> None:
+        recorded = self._open(event.exchange)
+        if recorded is None or recorded.end is not None:
+            return
+        recorded.body += event.data
+        if event.last:
+            recorded.end = self.act(frame, f"the end of {recorded}")
+
+    def interim(self, frame: Frame, event: Interim) -> None:
+        self._part(frame, event.exchange, Early(event.status, event.raw_headers))
+
+    def response_head(self, frame: Frame, event: ResponseHead) -> None:
+        recorded = self._open(event.exchange)
+        if recorded is not None and recorded.head_part is None:
+            self._part(frame, event.exchange, Head(event.status, event.raw_headers, ends=False))
+            recorded.head_part = recorded.parts[-1]
+
+    def chunk(self, frame: Frame, event: LlmResponseChunk) -> None:
+        self._head_here(frame, event.exchange)
+        self._part(frame, event.exchange, Data(event.data))
+
+    def trailers(self, frame: Frame, event: Trailers) -> None:
+        if not event.from_agent:
+            self._head_here(frame, event.exchange)
+            self._part(frame, event.exchange, Tail(event.raw_headers))
+
+    def response_end(self, frame: Frame, event: LlmResponseEnd) -> None:
+        recorded = self._open(event.exchange)
+        if recorded is None:
+            return
+        recorded.closed = True
+        if event.error.startswith(REFUSED):
+            recorded.parts = [Part(frame.seq, frame.time_ns, Refused(event.error.removeprefix(REFUSED)))]
+            return
+        if event.error and _by_hark(event):
+            first = recorded.parts[0] if recorded.parts else frame
+            kept = [part for part in recorded.parts if isinstance(part.piece, Early)]
+            recorded.parts = [*kept, Part(first.seq, first.time_ns, Failed(event.error))]
+            return
+        if event.error in (AGENT_LEFT, RUN_ENDED) or (event.error and not event.status):
+            self._fill_head(recorded, frame, event, ends=False)
+            if event.error == AGENT_LEFT:
+                recorded.left = self.act(frame, f"the agent's going away from {recorded}")
+            self._part(frame, event.exchange, Withheld(event.error), closed=True)
+            return
+        alone = not recorded.parts or all(isinstance(part.piece, Early) for part in recorded.parts)
+        self._fill_head(recorded, frame, event, ends=alone and not event.error)
+        last = Failed(event.error) if event.error else End()
+        self._part(frame, event.exchange, last, closed=True)
+
+    def body_hash(self, _frame: Frame, event: BodyHash) -> None:
+        self.unplayable(event.exchange, "a body of it was recorded as a hash alone")
+
+    def message(self, _frame: Frame, event: WebSocketMessage) -> None:
+        self.unplayable(event.exchange, "it became a WebSocket")
+
+    def unplayable(self, exchange: int, why: str) -> None:
+        recorded = self.recording.exchanges.get(exchange)
+        if recorded is not None:
+            recorded.unplayable = why
+
+    def attempt(self, frame: Frame, event: EgressAttempt) -> None:
+        self._asked["egress", event.host] = frame
+
+    def decision(self, frame: Frame, event: EgressDecision) -> None:
+        asked = self._asked.pop(("egress", event.host), None)
+        if asked is not None:
+            tried: EgressAttempt = asked.event
+            about = asked_of(tried, allowed=event.allowed)
+            words = f"the connection to {tried.host}:{tried.port}"
+            self._decided(asked, frame, about, words, allowed=event.allowed)
+
+    def query(self, frame: Frame, event: DnsQuery) -> None:
+        self._asked["dns", event.name] = frame
+
+    def name(self, frame: Frame, event: DnsDecision) -> None:
+        asked = self._asked.pop(("dns", event.name), None)
+        if asked is not None:
+            about = question_of(asked.event, allowed=event.allowed)
+            words = f"the question for the name {event.name}"
+            self._decided(asked, frame, about, words, allowed=event.allowed, answer=event.answer)
+
+    def finish(self) -> None:
+        """Of a recording that breaks off, what was under way stays so."""
+        for exchange, recorded in self.recording.exchanges.items():
+            if not recorded.closed:
+                recorded.closed = True
+                last = recorded.parts[-1] if recorded.parts else recorded.head
+                if any(isinstance(part.piece, Head) and not part.piece.status for part in recorded.parts):
+                    recorded.parts.clear()  # what came of it has no head: that would have been in its end
+                frame = Frame(last.seq, last.time_ns, None)
+                self._part(frame, exchange, Withheld("the recording ends"), closed=True)
+        self.recording.actions.sort(key=lambda action: action.seq)
+
+    def _decided(
+        self,
+        asked: Frame,
+        frame: Frame,
+        about: tuple[str, ...],
+        words: str,
+        *,
+        allowed: bool,
+        answer: str = "",
+    ) -> None:
+        action = self.act(asked, words, blocking=not allowed)
+        part = Part(frame.seq, frame.time_ns, End())
+        self.recording.decisions.append(Decision(about, action, part, answer))
+
+    def _open(self, exchange: int) -> Recorded | None:
+        recorded = self.recording.exchanges.get(exchange)
+        return None if recorded is None or recorded.closed else recorded
+
+    def _part(self, frame: Frame, exchange: int, piece: Piece, *, closed: bool = False) -> None:
+        recorded = self.recording.exchanges.get(exchange)
+        if recorded is not None and recorded.closed is closed:
+            recorded.parts.append(Part(frame.seq, frame.time_ns, piece, len(recorded.body)))
+
+    def _head_here(self, frame: Frame, exchange: int) -> None:
+        """The head came no later than this; what it says stands in the exchange's end."""
+        recorded = self._open(exchange)
+        if recorded is not None and recorded.head_part is None:
+            self._part(frame, exchange, Head(0, (), ends=False))
+            recorded.head_part = recorded.parts[-1]
+
+    def _fill_head(self, recorded: Recorded, frame: Frame, event: LlmResponseEnd, *, ends: bool) -> None:
+        if not event.status:
+            return
+        head = Head(event.status, event.raw_headers, ends)
+        for at, part in enumerate(recorded.parts):
+            if isinstance(part.piece, Head):
+                recorded.parts[at] = part._replace(piece=head)
+                return
+        recorded.parts.append(Part(frame.seq, frame.time_ns, head, len(recorded.body)))
+
+
+def asked_of(tried: EgressAttempt, *, allowed: bool) -> tuple[str, ...]:
+    """Return what an attempt is found again by."""
+    return ("egress", tried.host, str(tried.port), tried.protocol, tried.sni, str(allowed))
+
+
+def question_of(query: DnsQuery, *, allowed: bool) -> tuple[str, ...]:
+    """Return what a question for a name is found again by."""
+    return ("dns", query.name, query.type, str(allowed))
+
+
+def _by_hark(event: LlmResponseEnd) -> bool:
+    """Tell whether hark answered for a server that did not."""
+    return event.status == NO_ANSWER and BY_HARK in event.raw_headers
+
+
+type _Reader = Callable[[_Reading, Frame, Any], None]
+
+_READERS: Final[Mapping[type[Any], _Reader]] = {
+    RunStart: _Reading.start,
+    RunEnd: _Reading.end,
+    LlmRequest: _Reading.request,
+    RequestChunk: _Reading.request_chunk,
+    Interim: _Reading.interim,
+    ResponseHead: _Reading.response_head,
+    LlmResponseChunk: _Reading.chunk,
+    Trailers: _Reading.trailers,
+    LlmResponseEnd: _Reading.response_end,
+    BodyHash: _Reading.body_hash,
+    WebSocketMessage: _Reading.message,
+    EgressAttempt: _Reading.attempt,
+    EgressDecision: _Reading.decision,
+    DnsQuery: _Reading.query,
+    DnsDecision: _Reading.name,
+}
+"""Who reads an event of which type. What is not here is no part of what the agent saw of the network."""

@@ -1,0 +1,113 @@
+"""Where a server's connection would be: takes one request and gives the recorded answer, part by part.
+
+Always: no socket is behind it, one serves one exchange, and each part waits for its turn. What a server said
+becomes the same events as if it had been read from a connection, so that everything behind is the recording's
+own way: judged, recorded, framed and written alike.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from mitmproxy import http
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
+from mitmproxy.proxy.layers.http._events import (
+    RequestData,
+    RequestEndOfMessage,
+    RequestHeaders,
+    RequestProtocolError,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseTrailers,
+)
+
+from hark.bundle.fields import Pairs
+from hark.replay.recorded import Data, Early, End, Failed, Head, Part, Piece, Refused, Tail, Withheld
+from mediator.playback.playback import Playback
+from mediator.wire import InterimHeaders
+
+
+@dataclass
+class TurnHook(commands.StartHook):  # type: ignore[no-untyped-call]
+    """Wait until a part may be let in; `granted` says whether it may."""
+
+    part: Part
+    stream_id: int
+    blocking = True
+    granted: bool = False
+
+
+@dataclass
+class AnswerFailed(HttpEvent):
+    """There is no, or no whole, answer, for the recorded reason."""
+
+    reason: str
+
+
+class PlayedServer(layer.Layer):
+    """Answers one exchange."""
+
+    def __init__(self, context: Context, exchange: int, playback: Playback) -> None:
+        super().__init__(context)
+        self._exchange = exchange
+        self._playback = playback
+        self._stream_id = 0
+        self._playing = False
+        self.over = False
+        """Whether nothing more is to come of it."""
+
+    def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """As of a layer. Bodies are on the record already, and an end counts at once."""
+        if isinstance(event, RequestData):
+            return
+        if isinstance(event, RequestProtocolError):
+            self.over = True
+            self._playback.drop(self._playback.upcoming(self._exchange))
+        yield from super().handle_event(event)
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, RequestHeaders):
+            self._stream_id = event.stream_id
+        if isinstance(event, (RequestHeaders, RequestEndOfMessage)) and not self._playing:
+            self._playing = self._playback.wanted(self._exchange) is not None
+            if self._playing:
+                yield from self._play()
+
+    def _play(self) -> layer.CommandGenerator[None]:
+        while not self.over and (part := self._playback.upcoming(self._exchange)) is not None:
+            turn = TurnHook(part, self._stream_id)
+            yield turn
+            if self.over or not turn.granted:
+                break
+            for event in said(part.piece, self._stream_id):
+                yield ReceiveHttp(event)
+        self.over = True
+
+
+def said(piece: Piece, stream_id: int) -> Iterator[HttpEvent]:
+    """Yield what a server's connection would have read."""
+    match piece:
+        case Early():
+            yield InterimHeaders(stream_id, _response(piece.status, piece.headers))
+        case Head():
+            yield ResponseHeaders(stream_id, _response(piece.status, piece.headers), piece.ends)
+        case Data():
+            yield ResponseData(stream_id, piece.data)
+        case Tail():
+            yield ResponseTrailers(stream_id, http.Headers(piece.headers))
+        case End():
+            yield ResponseEndOfMessage(stream_id)
+        case Failed():
+            yield AnswerFailed(stream_id, piece.reason)
+        case Withheld() | Refused():
+            return
+        case _:
+            assert_never(piece)
+
+
+def _response(status: int, headers: Pairs) -> http.Response:
+    """Return a head. HTTP/1.1 is what is told apart from HTTP/2 where the agent is written to."""
+    return http.Response(b"HTTP/1.1", status, b"", headers, None, None, 0, None)

@@ -1,0 +1,31 @@
+"""What a replay moves when it lets something in, and how it asks whether the agent has nothing more to do."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """The clocks that the agent reads."""
+
+    def release(self, time_ns: int, gap_ns: int) -> None:
+        """Be at `time_ns` since the run began, `gap_ns` of the recording after the release before this one.
+
+        MUST be done when it returns: what comes in comes in right after. MUST not block.
+        """
+        ...
+
+
+class RealClock:
+    """Leaves the agent's clocks as they are."""
+
+    def release(self, time_ns: int, gap_ns: int) -> None:
+        """Do nothing."""
+
+
+type Idle = Callable[[], bool]
+"""MUST tell whether no thread of the agent's has anything to do, and cost well under a millisecond."""
+
+
+def always_idle() -> bool:
+    """Say so of an agent that cannot be looked at."""
+    return True

@@ -1,0 +1,335 @@
+"""The conductor of a replay: takes what the agent does, and lets in what the recording has, in its order.
+
+Always: one part at a time. A part is let in once all that the agent had done before it there has been done
+here, the agent has nothing more to do (for as long as the recording waited, at the most), the clocks have
+been moved, and what was let in before has been written. After the first divergence nothing is let in.
+
+A part that waits for an action that does not come is a stall: the agent had nothing to do for three times as
+long as the recording took to that action, and some seconds. The way on of an allowed name or connection is no
+stall: it goes on out of its order, and is counted.
+
+Everything here runs in the mediator's event loop; `report` may be read once that has ended.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+
+from hark.bundle.events import Event
+from hark.replay.recorded import Action, Failed, Head, Part, Recorded, Refused, words_of
+from hark.replay.score import Score
+from mediator.playback.clock import Clock, Idle, RealClock, always_idle
+
+STALL_S: Final = 5.0  # more than a program takes to start another; below what a person waits without asking
+STALL_TIMES: Final = 3  # of what the recording took: this machine may be slower
+CONNECTION_S: Final = 0.25  # what an allowed name or connection waits for its turn beyond the recorded gap
+LOOK_S: Final = 0.02  # between looks at an agent that something is held for
+STEP_S: Final = 0.0002  # between looks at an agent that is busy right before a release
+WRITE_S: Final = 5.0  # for what was let in to be written: its connection may be gone meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Why a replay cannot go on as the recording did."""
+
+    kind: str
+    """`miss`: no such request was recorded; `stall`: something did not come; `policy`: it was allowed and was
+    refused then, or the other way round; `uncovered`: it was recorded in a way that is not played back."""
+    words: str
+    """One sentence for the user."""
+    event: int | None = None
+    """The event of the recording that it is about."""
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What playback came to."""
+
+    released: int
+    held: int
+    """How many releases had to wait for the agent to do what came before them."""
+    held_s: float
+    """For how long in all."""
+    early: tuple[str, ...]
+    """What went on before its turn."""
+    unconsumed: tuple[str, ...]
+    """Recorded answers that were not used to their end."""
+    divergences: tuple[Divergence, ...]
+    dials: int
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Somebody who waits to let a part in."""
+
+    part: Part
+    go: asyncio.Future[bool]
+    since: float
+    had_to: bool = False
+
+
+@dataclass(slots=True)
+class _Counts:
+    released: int = 0
+    held: int = 0
+    held_s: float = 0.0
+    dials: int = 0
+    early: list[str] = field(default_factory=list)
+    divergences: list[Divergence] = field(default_factory=list)
+
+
+class Playback:
+    """One replay's. Made anywhere, used in the mediator's event loop."""
+
+    def __init__(
+        self,
+        score: Score,
+        on_diverged: Callable[[Divergence], None],
+        *,
+        clock: Clock | None = None,
+        idle: Idle = always_idle,
+        realtime: bool = False,
+        zone: tzinfo | None = None,
+        stall_s: float = STALL_S,
+    ) -> None:
+        """`zone` is that of the recorded machine, by which rules are judged; this machine's unless given."""
+        self.score = score
+        self._on_diverged = on_diverged
+        self._clock = clock or RealClock()
+        self._idle = idle
+        self._realtime = realtime
+        self._zone = zone
+        self._stall_s = stall_s
+        self._counts = _Counts()
+        self._waiting: dict[int, _Waiting] = {}
+        self._changed = asyncio.Event()
+        self._written = asyncio.Event()
+        self._writing: Part | None = None
+        self._last_ns = 0
+        self._last_real = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to conduct. MUST be called in the event loop."""
+        self._last_real = time.monotonic()
+        self._task = asyncio.create_task(self._conduct())
+
+    async def stop(self) -> None:
+        """Let nothing in any more."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        self._let_go()
+
+    def now(self) -> datetime:
+        """Return the recorded time that rules are judged by."""
+        at = (self.score.recording.started_at + self.score.now_ns()) / 1e9
+        return datetime.fromtimestamp(at, UTC).astimezone(self._zone)
+
+    def addresses(self) -> Mapping[str, str]:
+        """Return the address that each name was given when it was recorded."""
+        return self.score.recording.addresses()
+
+    def observe(self, event: Event) -> None:
+        """Take what was recorded of the replay."""
+        miss = self.score.observe(event)
+        if miss is not None:
+            words = f"no recording for {words_of(miss.request)}"
+            for more in (miss.words, miss.nearest):
+                words += f"; {more}" if more else ""
+            self.diverge(Divergence("miss", words))
+        self._changed.set()
+
+    def dialled(self, what: str) -> None:
+        """Note that something was about to dial, which it MUST not do then."""
+        self._counts.dials += 1
+        self.diverge(Divergence("uncovered", f"{what} is not played back, and a replay dials nothing"))
+
+    def diverge(self, divergence: Divergence) -> None:
+        """Say that the replay cannot go on. The first time tells who asked to be told."""
+        self._counts.divergences.append(divergence)
+        if len(self._counts.divergences) == 1:
+            self._let_go()
+            self._on_diverged(divergence)
+
+    @property
+    def diverged(self) -> bool:
+        """Tell whether nothing is let in any more."""
+        return bool(self._counts.divergences)
+
+    def wanted(self, exchange: int) -> Recorded | None:
+        """Return what answers an exchange, and let it have its turns; None: not yet, or never."""
+        live = self.score.of(exchange)
+        if live is None or live.recorded is None:
+            return None
+        recorded = live.recorded
+        if recorded.unplayable:
+            words = f"{recorded} (event {recorded.seq}) cannot be played back: {recorded.unplayable}"
+            self.diverge(Divergence("uncovered", words, recorded.seq))
+            return None
+        first = recorded.parts[0].piece if recorded.parts else None
+        if isinstance(first, Refused):
+            words = f"{recorded} (event {recorded.seq}) was refused when it was recorded, and is not here"
+            self.diverge(Divergence("policy", f"{words}: {first.reason}", recorded.seq))
+            return None
+        live.asked = True
+        self._changed.set()
+        return recorded
+
+    def upcoming(self, exchange: int) -> Part | None:
+        """Return the part of an exchange's answer that comes next."""
+        live = self.score.of(exchange)
+        return None if live is None else live.part
+
+    def take(self) -> Part | None:
+        """Return the part whose turn the last decision has to wait for. MUST be asked right after it."""
+        return self.score.take()
+
+    async def turn(self, part: Part | None) -> bool:
+        """Wait until a part may be let in; then `passed` MUST be called. False: it may not at all."""
+        if part is None:
+            return not self.diverged
+        if self.diverged:
+            return False
+        waiting = _Waiting(part, asyncio.get_running_loop().create_future(), time.monotonic())
+        waiting.had_to = self.score.waiting_for(part) is not None
+        self._waiting[part.seq] = waiting
+        self._changed.set()
+        try:
+            return await waiting.go
+        finally:
+            self._waiting.pop(part.seq, None)
+
+    def passed(self, part: Part | None) -> None:
+        """Note that what was let in is written, or that it will not be."""
+        if part is not None and part is self._writing:
+            self._written.set()
+
+    def drop(self, part: Part | None) -> None:
+        """Wait for a part no longer: whoever wanted it is gone."""
+        waiting = None if part is None else self._waiting.pop(part.seq, None)
+        if waiting is not None and not waiting.go.done():
+            waiting.go.set_result(False)
+        self._changed.set()
+
+    def report(self) -> Report:
+        """Return what it came to."""
+        counts = self._counts
+        return Report(
+            released=counts.released,
+            held=counts.held,
+            held_s=counts.held_s,
+            early=tuple(counts.early),
+            unconsumed=tuple(self.score.unconsumed()),
+            divergences=tuple(counts.divergences),
+            dials=counts.dials,
+        )
+
+    async def _conduct(self) -> None:
+        while True:
+            self._changed.clear()
+            part = self.score.next()
+            waiting = None if part is None else self._waiting.get(part.seq)
+            if part is None or waiting is None or not self.score.may_release(part):
+                await self._hold()
+                continue
+            await self._pace(part)
+            if self.score.next() is part and part.seq in self._waiting and not self.diverged:
+                await self._release(part, waiting)
+
+    async def _pace(self, part: Part) -> None:
+        """Wait until the agent has nothing to do, or for as long as it was when this was recorded."""
+        gap = max(0.0, (part.time_ns - self.score.last_ns) / 1e9)
+        if self._realtime:
+            since = (part.time_ns - self._last_ns) / 1e9 - (time.monotonic() - self._last_real)
+            await asyncio.sleep(max(0.0, since))
+            return
+        deadline = time.monotonic() + gap
+        while time.monotonic() < deadline and not self._idle():  # noqa: ASYNC110  # it is looked at
+            await asyncio.sleep(STEP_S)
+
+    async def _release(self, part: Part, waiting: _Waiting) -> None:
+        now = time.monotonic()
+        self._counts.released += 1
+        if waiting.had_to:
+            self._counts.held += 1
+            self._counts.held_s += now - waiting.since
+        self._clock.release(part.time_ns, max(0, part.time_ns - self._last_ns))
+        self._last_ns, self._last_real = max(part.time_ns, self._last_ns), now
+        self._writing = part
+        self._written.clear()
+        self.score.released(part)
+        if not waiting.go.done():
+            waiting.go.set_result(True)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(WRITE_S):
+                    await self._written.wait()
+        self._writing = None
+
+    async def _hold(self) -> None:
+        """Wait for something to change; see whether it ever will."""
+        idle_since: float | None = None
+        while not self._changed.is_set():
+            held = self.score.held()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S if held and not self.diverged else None):
+                    await self._changed.wait()
+            if self._changed.is_set():
+                return
+            if not self._idle():
+                idle_since = None
+                continue
+            now = time.monotonic()
+            idle_since = now if idle_since is None else idle_since
+            if self._overdue(held, now - idle_since):
+                return
+
+    def _overdue(self, held: list[tuple[Part, str]], idle_s: float) -> bool:
+        """Let a connection go on that waited long enough, or say that the replay is stuck."""
+        for part, words in held:
+            awaited = self.score.waiting_for(part)
+            gap = 0.0 if awaited is None else max(0.0, (awaited.time_ns - self.score.last_ns) / 1e9)
+            if self.score.is_decision(part) and idle_s > gap + CONNECTION_S:
+                self._early(part, words, awaited)
+                return True
+        part, words = held[0]
+        awaited = self.score.waiting_for(part)
+        gap = 0.0 if awaited is None else max(0.0, (awaited.time_ns - self.score.last_ns) / 1e9)
+        if idle_s > gap * STALL_TIMES + self._stall_s:
+            self.diverge(_stall(part, words, awaited))
+            return True
+        return False
+
+    def _early(self, part: Part, words: str, awaited: Action | None) -> None:
+        came = "" if awaited is None else f", before {awaited.words} (event {awaited.seq})"
+        self._counts.early.append(f"{words} (event {part.seq}){came}")
+        self.score.forgo(part)
+        waiting = self._waiting.pop(part.seq, None)
+        if waiting is not None and not waiting.go.done():
+            waiting.go.set_result(True)
+
+    def _let_go(self) -> None:
+        for waiting in list(self._waiting.values()):
+            if not waiting.go.done():
+                waiting.go.set_result(False)
+        self._changed.set()
+
+
+def _stall(part: Part, words: str, awaited: Action | None) -> Divergence:
+    what = "its next piece"
+    if isinstance(part.piece, (Head, Failed)):
+        what = "its beginning"
+    if awaited is None:
+        return Divergence("stall", f"the agent takes no more of {words} (event {part.seq})", part.seq)
+    return Divergence(
+        "stall",
+        f"{awaited.words} (event {awaited.seq}) did not come, and {words} waits for it with {what} "
+        f"(event {part.seq})",
+        awaited.seq,
+    )

@@ -1,0 +1,109 @@
+"""A recorded run played back: the same bytes to the same client, from no server."""
+
+from pathlib import Path
+
+import pytest
+
+from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd
+from tests.mediator.playback.rig import changed, frames_of, playing, recording
+from tests.mediator.rig import API, Rig, pair
+
+
+def _three(rig: Rig) -> list[tuple[int, bytes, list[tuple[str, str]]]]:
+    got = []
+    with rig.https() as client:
+        for number in range(3):
+            client.request("POST", f"/{number}", body=b"hello %d" % number)
+            answer = client.getresponse()
+            got.append((answer.status, answer.read(), answer.getheaders()))
+    rig.recorder.wait_for(LlmResponseEnd, 3)
+    return got
+
+
+def test_a_recorded_run_is_played_back_byte_for_byte_and_nothing_is_dialled(tmp_path: Path) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, upstream):
+        first = _three(rig)
+        assert upstream.dials == 1
+    with playing(frames_of(path), API) as played:
+        second = _three(played.rig)
+        recorded = [type(event) for event in played.rig.recorder.events]
+        assert played.diverged == []
+    assert second == first
+    assert recorded == [type(event) for event in recorder.events]
+    assert upstream.dials == 1
+    report = played.playback.report()
+    assert (report.unconsumed, report.dials, report.early) == ((), 0, ())
+    assert report.released == 2 + 3 * 3
+    for kind in (LlmRequest, LlmResponseEnd):
+        assert played.rig.recorder.of(kind) == recorder.of(kind)
+    assert [chunk.data for chunk in played.rig.recorder.of(LlmResponseChunk)] == [
+        chunk.data for chunk in recorder.of(LlmResponseChunk)
+    ]
+
+
+def test_a_request_that_was_not_recorded_gets_no_answer_and_ends_the_run_with_the_nearest(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
+        _three(rig)
+    with playing(frames_of(path), API) as played, played.rig.https() as client:
+        client.request("POST", "/0", body=b"hello!")
+        why = played.wait_diverged()
+        assert why.kind == "miss"
+        assert why.words.startswith(f"no recording for POST {API}/0; nearest is event ")
+        client.sock.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            client.sock.recv(1)
+    assert len(played.diverged) == 1
+    assert len(played.playback.report().unconsumed) == 3
+
+
+def test_one_byte_of_a_recorded_answer_changed_is_one_byte_that_the_agent_gets(tmp_path: Path) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
+        first = _three(rig)
+    spoiled = changed(frames_of(path), LlmResponseChunk, lambda event: event._replace(data=b"POST /X 7"), 1)
+    with playing(spoiled, API) as played:
+        second = _three(played.rig)
+    assert second != first
+    assert second[1][1] == b"POST /X 7"
+
+
+def test_an_answer_that_was_dropped_from_the_recording_is_missed(tmp_path: Path) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
+        _three(rig)
+    frames = [frame for frame in frames_of(path) if getattr(frame.event, "exchange", 0) != 2]
+    with playing(frames, API) as played, played.rig.https() as client:
+        client.request("POST", "/0", body=b"hello 0")
+        assert client.getresponse().read() == b"POST /0 7"
+        client.request("POST", "/1", body=b"hello 1")
+        assert played.wait_diverged().kind == "miss"
+
+
+def test_an_agent_that_does_not_ask_leaves_answers_over_and_is_told_which(tmp_path: Path) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
+        _three(rig)
+    with playing(frames_of(path), API) as played, played.rig.https() as client:
+        client.request("POST", "/0", body=b"hello 0")
+        client.getresponse().read()
+    (second, third) = played.playback.report().unconsumed
+    assert f"the answer to POST {API}/1 (event " in second
+    assert "/2 (event " in third
+
+
+def test_an_answer_that_waits_for_a_request_that_never_comes_is_a_stall_which_names_both(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
+        _three(rig)
+    with playing(frames_of(path), API) as played, played.rig.https() as client:
+        client.request("POST", "/1", body=b"hello 1")
+        why = played.wait_diverged()
+    assert why.kind == "stall"
+    assert why.words.startswith(f"POST {API}/0 (event ")
+    assert f"did not come, and the answer to POST {API}/1 waits for it with its beginning" in why.words
