@@ -52,7 +52,7 @@ def become(agent: Agent) -> NoReturn:
     step = "confine the agent"
     try:
         _own_group(agent.terminal)
-        _standard_streams(agent.terminal)
+        _standard_streams(agent.terminal, agent.plan.on_terminal)
         if agent.plan.nested:
             streams.copy_input()
         _close_all_but(agent.status)
@@ -83,12 +83,12 @@ def _own_group(terminal: int | None) -> None:
     os.tcsetpgrp(terminal, os.getpid())
 
 
-def _standard_streams(terminal: int | None) -> None:
+def _standard_streams(terminal: int | None, chosen: tuple[int, ...] | None) -> None:
     if terminal is None:
         return
     for descriptor in range(3):
         # A stream that is redirected stays redirected, as it would in a shell.
-        if os.isatty(descriptor):
+        if os.isatty(descriptor) if chosen is None else descriptor in chosen:
             os.dup2(terminal, descriptor, inheritable=True)
 
 

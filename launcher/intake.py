@@ -8,10 +8,11 @@ file opened for writing as well, and a block device.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -53,6 +54,8 @@ class Intake:
     """What the agent's process gets in its place; None: the caller's own."""
     feed: int | None = None
     """Our end of the agent's pipe."""
+    said: bytes | None = None
+    """The streams in words where they are those of a recorded run; None: as they are here."""
 
     def enter(self) -> None:
         """In the forked child: take the agent's side."""
@@ -75,6 +78,8 @@ class Intake:
 
     def describe(self) -> bytes:
         """The three standard streams in words, as the agent meets them."""
+        if self.said is not None:
+            return self.said
         out = (Kind.TERMINAL if os.isatty(descriptor) else Kind.OTHER for descriptor in (1, 2))
         return " ".join(kind.value for kind in (self.kind, *out)).encode()
 
@@ -94,7 +99,7 @@ class Intake:
 
     def close(self) -> None:
         """Leave the caller's file as far read as its copy was, and let go of all. Idempotent."""
-        if self.kind is Kind.FILE and self.inner is not None:
+        if self.kind is Kind.FILE and self.inner is not None and self.said is None:
             with contextlib.suppress(OSError):
                 os.lseek(0, os.lseek(self.inner, 0, os.SEEK_CUR), os.SEEK_SET)
         for descriptor in (self.inner, self.feed):
@@ -112,7 +117,7 @@ def settle(owner: tuple[int, int] | None) -> Intake:
         if copy is not None:
             return Intake(Kind.FILE, copy)
         kind = Kind.PIPE
-    return _pipe(owner) if kind is Kind.PIPE else Intake(kind)
+    return open_pipe(owner) if kind is Kind.PIPE else Intake(kind)
 
 
 def _kind(status: os.stat_result) -> Kind:
@@ -127,7 +132,7 @@ def _kind(status: os.stat_result) -> Kind:
     return Kind.FILE if stat.S_ISREG(mode) and access == os.O_RDONLY else Kind.OTHER
 
 
-def _pipe(owner: tuple[int, int] | None) -> Intake:
+def open_pipe(owner: tuple[int, int] | None) -> Intake:
     """A pipe that holds one page: it can be written to when all in it was read, and only then."""
     read, write = os.pipe2(os.O_CLOEXEC)
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, os.sysconf("SC_PAGESIZE"))
@@ -139,23 +144,35 @@ def _pipe(owner: tuple[int, int] | None) -> Intake:
 
 def _copied() -> int | None:
     """A sealed copy of the file that is standard input, at the same offset; None if it is too large."""
-    copy = os.memfd_create("hark-input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        position = os.lseek(0, 0, os.SEEK_CUR)
-        offset = 0
-        while chunk := os.pread(0, _STEP, offset):
-            offset += os.write(copy, chunk)
-            if offset > MAX_COPY:
-                return None
-        fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _SEALS)
-        reader = os.open(f"/proc/self/fd/{copy}", os.O_RDONLY | os.O_CLOEXEC)
-        os.lseek(reader, position, os.SEEK_SET)
+        return sealed(_chunks(), os.lseek(0, 0, os.SEEK_CUR))
     except OSError:
         return None  # a file of /proc that cannot be sought in, or no memory: as a pipe
-    else:
-        return reader
+
+
+def _chunks() -> Iterator[bytes]:
+    offset = 0
+    while chunk := os.pread(0, _STEP, offset):
+        offset += len(chunk)
+        if offset > MAX_COPY:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        yield chunk
+
+
+def sealed(content: Iterable[bytes], position: int) -> int:
+    """A file in memory that can be read alone, at `position`, and that nobody can change. Raises OSError."""
+    copy = os.memfd_create("hark-input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        for chunk in content:
+            left = memoryview(chunk)
+            while left:
+                left = left[os.write(copy, left) :]
+        fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _SEALS)
+        reader = os.open(f"/proc/self/fd/{copy}", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.close(copy)
+    os.lseek(reader, position, os.SEEK_SET)
+    return reader
 
 
 def is_copy(descriptor: int) -> bool:

@@ -69,6 +69,8 @@ class Plan:
     """Standard input and what is typed come by way of the supervisor, which records them first."""
     terminal: bool = False
     """Give the agent a private pseudo-terminal, relayed to the caller's."""
+    on_terminal: tuple[int, ...] | None = None
+    """The standard streams that are that terminal; None: those that are terminals of the caller's."""
     executables: tuple[str, ...] | None = None
     """Canonical paths of the files that may be executed, loaders among them; None: whatever is seen."""
     nested: bool = False

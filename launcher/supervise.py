@@ -13,7 +13,7 @@ import signal
 import socket
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -22,9 +22,12 @@ from launcher import intake, wire
 from launcher.advice import NO_PROC, explain
 from launcher.caller import inherited, settle_streams
 from launcher.doorway import Doorway
+from launcher.feeder import Feeder
 from launcher.identity import Identity, agent_identity
 from launcher.intake import Intake, Record, unrecorded
+from launcher.outlet import Outlet
 from launcher.plan import Plan, Sockets
+from launcher.played import Played
 from launcher.pump import Pump
 from launcher.report import AppliedGrant, Ended, Facts, NotExecutableError, NotFoundError
 from launcher.signals import FOR_GROUP, TERMINATING, Inbox, can_be_continued, stop_as
@@ -44,8 +47,8 @@ _FAILURES: Final[dict[str, type[HarkError]]] = {
 }
 
 
-def launch(plan: Plan) -> "Boundary":
-    """Begin to build the boundary that `plan` describes.
+def launch(plan: Plan, played: Played | None = None) -> "Boundary":
+    """Begin to build the boundary that `plan` describes; with `played`, the agent's streams are as recorded.
 
     MUST be called while the process has one thread (it forks), and before heavy imports (it copies them).
     Mistakes of the host surface as ConfinementError from the first use of the result.
@@ -53,13 +56,15 @@ def launch(plan: Plan) -> "Boundary":
     if _threads() != 1:
         raise RuntimeError("launch() forks: call it before the first thread is started")
     settle_streams()
-    if not plan.terminal:
+    if played is not None:
+        plan = played.applied(plan)
+    elif not plan.terminal:
         write_only_terminals()
         empty_input_in_background()
     identity = agent_identity(os.getuid(), os.getgid(), os.environ, plan.seen_as)
     handed_down = inherited()
     supervisor = os.getpid()
-    taken = _take_input(plan, identity)
+    taken, outlet = _take_streams(plan, identity, played)
     try:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         child = os.fork()
@@ -70,6 +75,8 @@ def launch(plan: Plan) -> "Boundary":
         try:
             ours.close()
             taken.enter()
+            if outlet is not None:
+                outlet.enter()
             from launcher import build
 
             build.run(plan, identity, handed_down, theirs, supervisor)
@@ -80,16 +87,21 @@ def launch(plan: Plan) -> "Boundary":
             os._exit(1)
     theirs.close()
     taken.leave()
-    return Boundary(plan, identity, child, ours, terminal=_guarded() if plan.terminal else None, taken=taken)
+    guarded = _guarded() if plan.terminal and played is None else None
+    if outlet is not None:
+        outlet.begin()
+    return Boundary(plan, identity, child, ours, terminal=guarded, streams=Streams(taken, played, outlet))
 
 
-def _take_input(plan: Plan, identity: Identity) -> Intake:
-    """Take standard input over where it is recorded. Raises ConfinementError."""
+def _take_streams(plan: Plan, identity: Identity, played: Played | None) -> tuple[Intake, Outlet | None]:
+    """Take standard input over where it is recorded or played. Raises ConfinementError."""
     if not plan.record_input:
-        return Intake(intake.Kind.OTHER)
+        return Intake(intake.Kind.OTHER), None
     owner = (identity.uid, identity.gid) if identity.changed else None
     try:
-        return intake.settle(owner)
+        if played is None:
+            return intake.settle(owner), None
+        return played.settle(owner), Outlet.settle(played.terminals, owner)
     except OSError as error:
         raise ConfinementError(f"standard input cannot be taken over: {error.strerror}") from error
 
@@ -106,6 +118,15 @@ def _threads() -> int:
         return len(os.listdir("/proc/self/task"))
     except OSError as error:
         raise ConfinementError(NO_PROC) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Where the agent's standard streams come from and lead to, apart from the caller's own."""
+
+    taken: Intake
+    played: Played | None
+    outlet: Outlet | None
 
 
 def _hold(child: int) -> int:
@@ -134,7 +155,7 @@ class Boundary:
         channel: socket.socket,
         *,
         terminal: "Guard | None",
-        taken: Intake,
+        streams: Streams,
     ) -> None:
         self._plan = plan
         self._guard = terminal
@@ -146,8 +167,9 @@ class Boundary:
         self._sockets: Sockets | None = None
         self._doorway: Doorway | None = None
         self._relay: Relay | None = None
-        self._intake = taken
+        self._streams = streams
         self._pump: Pump | None = None
+        self._feeder: Feeder | None = None
         self._inbox = Inbox()
         self._killed: str | None = None
         self._passed_on: int | None = None
@@ -231,16 +253,22 @@ class Boundary:
         finally:
             os.close(packed)
         self._await("started")
+        if self._feeder is not None:
+            self._feeder.start()
 
     def _begin_input(self, record: Record, terminal: int | None = None) -> None:
         """Record what the agent finds at its start, and be ready for the rest."""
+        taken, played = self._streams.taken, self._streams.played
         if self._plan.record_input:
-            record("streams", self._intake.describe(), False)  # noqa: FBT003
-            self._intake.record_copy(record)
+            record("streams", taken.describe(), False)  # noqa: FBT003
+            taken.record_copy(record)
         if terminal is not None:
-            self._relay = Relay(terminal, record)
-        feed = self._intake.give_feed()
-        if feed is not None:
+            self._relay = Relay(terminal, record, played)
+        feed = taken.give_feed()
+        if played is not None:
+            master = None if terminal is None else os.dup(terminal)
+            self._feeder = Feeder(played, record, feed=feed, master=master)
+        elif feed is not None:
             self._pump = Pump(feed, record)
 
     def wait(self) -> Ended:
@@ -248,10 +276,11 @@ class Boundary:
         try:
             how = self._relay_until_end()
             self._reap()
-            if self._pump is not None:
-                self._pump.stop()
+            self._end_input()
             if self._relay is not None:
                 self._relay.drain()
+            if self._streams.outlet is not None:
+                self._streams.outlet.finish()
         finally:
             if self._relay is not None:
                 self._relay.leave()
@@ -265,6 +294,13 @@ class Boundary:
             ended = replace(ended, cut_short=self._plan.wait_for_all and left > 0)
         refused, replaced = tuple(self._refused), tuple(self._replaced)
         return replace(ended, passed_on=self._passed_on, refused=refused, replaced=replaced)
+
+    def _end_input(self) -> None:
+        """The agent reads no more."""
+        for way in (self._pump, self._feeder):
+            if way is not None:
+                way.stop()
+        self._pump = self._feeder = None
 
     def _too_large(self, by_signal: int | None) -> str | None:
         disk = self._plan.limits.disk
@@ -335,10 +371,11 @@ class Boundary:
     def _stop(self, number: int) -> None:
         """Stop with the agent, where somebody could continue us; continue it when we are continued.
 
-        Elsewhere what stopped it by force may continue it, and its limits hold.
+        Elsewhere what stopped it by force may continue it, and its limits hold. What is run again goes on at
+        once: nobody waited for it when it was recorded, or he continued it.
         """
-        if not can_be_continued():
-            if number != signal.SIGSTOP:
+        if self._streams.played is not None or not can_be_continued():
+            if number != signal.SIGSTOP or self._streams.played is not None:
                 self._tell("continue")
             return
         if self._relay is not None:
@@ -390,10 +427,8 @@ class Boundary:
         if self._relay is not None:
             self._relay.close()
             self._relay = None
-        if self._pump is not None:
-            self._pump.stop()
-            self._pump = None
-        self._intake.close()
+        self._end_input()
+        self._streams.taken.close()
         if self._guard is not None:
             self._guard.dismiss()
             self._guard = None

@@ -19,6 +19,7 @@ import tty
 from typing import Any, Final
 
 from launcher.intake import Record, unrecorded
+from launcher.played import Played, resize
 
 _CHUNK: Final = 1 << 16
 _MAX_PENDING: Final = 1 << 16  # typed input the agent has not read yet; beyond it the caller's terminal waits
@@ -43,7 +44,7 @@ def relayed(modes: list[Any], *, alone: bool) -> list[Any]:
 class Relay:
     """Relays one terminal. Used from one thread, the one that waits for the agent."""
 
-    def __init__(self, master: int, record: Record = unrecorded) -> None:
+    def __init__(self, master: int, record: Record = unrecorded, played: Played | None = None) -> None:
         os.set_blocking(master, False)
         self._record = record
         self._size = b""
@@ -52,6 +53,12 @@ class Relay:
         self._output = next((descriptor for descriptor in (1, 2, 0) if os.isatty(descriptor)), 1)
         self._alone = alone()
         self._size_from = next((descriptor for descriptor in range(3) if os.isatty(descriptor)), None)
+        if played is not None:
+            # Nothing is typed here, and how large the terminal is the recording says.
+            self._input, self._size_from = None, None
+            self._output = next((number for number in (1, 2) if number in played.terminals), 1)
+            if self._sized(played.size):
+                resize(master, played.size)
         self._saved: list[Any] | None = None
         self._pending = b""
         self._copy_modes()
