@@ -172,8 +172,10 @@ class Engine:
         return any(connection.busy for connection in self._open)
 
     def _load(self) -> AgentContexts:
+        import mediator.anyof
         import mediator.dial
-        import mediator.handler  # noqa: F401  # its imports are what takes time
+        import mediator.handler  # its imports are what takes time
         from mediator.tls import AgentContexts
 
+        mediator.anyof.load()
         return AgentContexts(self._ca)

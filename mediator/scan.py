@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from mediator.anyof import AnyOf
 from mediator.encodings import BASE64, Form, Needle, Pair, Short, Turned, before, needles_of, respell, turn
 from mediator.spelling import WIDEST, Mapped, Place, begun, mapped, normal
 
@@ -38,20 +39,15 @@ class Table:
         self._needles += [
             needle for pair in within for needle in needles_of(pair) if needle.form is not Form.PLAIN
         ]
-        self._texts = tuple({needle.text: None for needle in self._needles})
-        self.longest = max(map(len, self._texts), default=0)
+        self._any = AnyOf(needle.text for needle in self._needles)
+        self.longest = self._any.longest
+        self.has = self._any.stand_in
+        """Tells whether anything stands in a normal text."""
         self._prefixes: dict[bytes, list[bytes]] = {}
         self._short = {bytes((char,)) for pair in pairs if pair.new for char in before(pair)}
-        for text in self._texts:
+        for text in self._any:
             self._prefixes.setdefault(text[:HOLD_FROM], []).append(text)
             self._short |= {text[:size] for size in range(1, HOLD_FROM)}
-
-    def has(self, text: bytes) -> bool:
-        """Tell whether anything stands in a normal text."""
-        for needle in self._texts:  # noqa: SIM110  # several times for each request: a generator costs more
-            if needle in text:
-                return True
-        return False
 
     def name_in(self, data: bytes) -> str | None:
         """Return the name of a pair that stands in `data` in any spelling, or None."""
