@@ -84,7 +84,7 @@ class Answering(Talking):
         """Tell whether the agent must be told otherwise than the server told us where the body ends."""
         if self._answer_body.resizes:
             return True
-        chunked = "transfer-encoding" in response.headers and asked.http_version == "HTTP/1.0"
+        chunked = asked.http_version == "HTTP/1.0" and "transfer-encoding" in response.headers
         unsaid = response.is_http2 and not asked.is_http2 and "content-length" not in response.headers
         return chunked or unsaid
 

@@ -20,6 +20,7 @@ from hark.policy.decide import Deny
 from mediator import bodies, outgoing
 from mediator.bodies import StoppedError
 from mediator.ending import Ending
+from mediator.fields import values_of
 from mediator.judgement import Refusal, judge_trailers
 from mediator.mcp.watch import Head, Watch
 from mediator.outgoing import Framing
@@ -244,5 +245,5 @@ class Asking(Ending):
 
 def _length(request: http.Request) -> int | None:
     """Return what a request's head says of its body's length; what is no length is judged elsewhere."""
-    text = request.headers.get("content-length", "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    text = b", ".join(values_of(request.headers.fields, b"content-length"))
+    return int(text) if text.isdigit() else None

@@ -32,6 +32,12 @@ def one_line(headers: tuple[tuple[bytes, bytes], ...]) -> bool:
     return not any(mark in name or mark in value for name, value in headers for mark in _LINE_BREAKS)
 
 
+def values_of(headers: tuple[tuple[bytes, bytes], ...], name: bytes) -> list[bytes]:
+    """Return the values of a field in their order; `name` in lower case."""
+    size = len(name)
+    return [value for spelled, value in headers if len(spelled) == size and spelled.lower() == name]
+
+
 def trailer_allowed(name: bytes) -> bool:
     """Tell whether a field may stand behind a body."""
     lower = name.lower()

@@ -9,6 +9,7 @@ from mitmproxy import http
 from mitmproxy.net.http.validate import validate_headers
 
 from hark.policy.decide import Deny
+from mediator.fields import values_of
 from mediator.judgement import Asked, Forward, Refusal, judge
 from mediator.link import Link
 from mediator.signing import Signing, Unsigned, signed_again
@@ -78,7 +79,7 @@ def _signed(
 
 def _framed(headers: Headers, request: http.Request, framing: Framing) -> Headers:
     """Return the headers with a length that is true, or chunks where HTTP/1 needs them."""
-    announced = "content-length" in request.headers
+    announced = bool(values_of(request.headers.fields, b"content-length"))
     if framing.size is not None:
         if framing.resized and announced:
             length = b"%d" % framing.size

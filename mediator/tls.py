@@ -16,6 +16,7 @@ from hark.errors import HarkError
 from mediator.ca import RunCA
 from mediator.link import Link
 
+AT_ONCE: Final = 1 << 16
 ALPN: Final = (b"h2", b"http/1.1", b"http/1.0")
 
 
@@ -27,6 +28,17 @@ class NameMismatch(HarkError):  # noqa: N818  # reads as what it is: two parsers
 
 class AgentTls(ClientTLSLayer):
     """mitmproxy's layer, with a close_notify at a regular end."""
+
+    def tls_interact(self) -> layer.CommandGenerator[None]:
+        """Send what OpenSSL has to send. That nothing is left, a read that is not filled says already."""
+        while True:
+            try:
+                data = self.tls.bio_read(AT_ONCE)
+            except SSL.WantReadError:
+                return
+            yield commands.SendData(self.conn, data)
+            if len(data) < AT_ONCE:
+                return
 
     def send_close(self, command: commands.CloseConnection) -> layer.CommandGenerator[None]:
         """Close; say so in TLS unless something was cut."""

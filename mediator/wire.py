@@ -16,6 +16,7 @@ from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
 from mitmproxy.connection import ConnectionState
 from mitmproxy.net.http import http1
+from mitmproxy.net.http.validate import parse_content_length
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
@@ -40,6 +41,7 @@ from mitmproxy.proxy.layers.http._http1 import (
 )
 
 from mediator import unchecked  # noqa: F401  # its import is what it does
+from mediator.fields import values_of
 from mediator.pages import raw_response
 from mediator.settled import SettledHook
 
@@ -62,6 +64,13 @@ class _TrailingConnection(Http1Connection):
     _pending: http.Headers | None = None
     _chunked = False
     """Whether what is sent, once its head is, comes in chunks."""
+
+    def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        if isinstance(event, HttpEvent):
+            return self.send(event)
+        if isinstance(event, events.DataReceived) and self.state != self.passthrough:
+            self.buf += event.data
+        return self.state(event)
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
         """Pass body and trailers on as they are read: what came at once as one piece, however it is chunked.
@@ -124,7 +133,8 @@ class _TrailingConnection(Http1Connection):
         if isinstance(event, (RequestHeaders, ResponseHeaders)):
             message = event.request if isinstance(event, RequestHeaders) else event.response
             self._pending = None
-            self._chunked = "chunked" in message.headers.get("transfer-encoding", "").lower()
+            encodings = values_of(message.headers.fields, b"transfer-encoding")
+            self._chunked = any(b"chunked" in encoding.lower() for encoding in encodings)
         yield from super().send(event)
 
     def _sent_all(self, event: RequestEndOfMessage | ResponseEndOfMessage) -> bool:
@@ -199,13 +209,14 @@ class AgentHttp1(_TrailingConnection, Http1Server):
             self._next_waits = bool(self.buf) and self.state == self.read_headers
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
-        """Write a part of an answer. Of interim answers HTTP/1.0 knows nothing."""
-        if isinstance(event, InterimHeaders):
-            if self.request is not None and self.request.http_version != "HTTP/1.0":
-                event.response.http_version = "HTTP/1.1"
-                yield commands.SendData(self.conn, http1.assemble_response_head(event.response))  # type: ignore[no-untyped-call]
-            return
-        yield from super().send(event)
+        """Write a part of an answer."""
+        return self._send_interim(event) if isinstance(event, InterimHeaders) else super().send(event)
+
+    def _send_interim(self, event: InterimHeaders) -> CommandGenerator[None]:
+        """Write an interim answer. HTTP/1.0 knows nothing of such."""
+        if self.request is not None and self.request.http_version != "HTTP/1.0":
+            event.response.http_version = "HTTP/1.1"
+            yield commands.SendData(self.conn, http1.assemble_response_head(event.response))  # type: ignore[no-untyped-call]
 
     def wait(self, event: events.Event) -> CommandGenerator[None]:
         """Wait for the answer. Without TLS the end of what an agent says is not yet the end of its interest:
@@ -235,7 +246,7 @@ class AgentHttp1(_TrailingConnection, Http1Server):
             return
         try:
             self.request = http1.read_request_head([bytes(line) for line in lines])
-            size = http1.expected_http_body_size(self.request)
+            size = _announced(self.request)
             http1_only(self.request)
         except ValueError as error:
             yield from self._refuse("400 Bad Request", _first_words(error))
@@ -285,7 +296,7 @@ class UpstreamHttp1(_TrailingConnection, Http1Client):
 
     def _interim_waits(self) -> bool:
         whole = bytes(self.buf)
-        interim = whole[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ") and whole[9:10] == b"1" and whole[9:12] != b"101"
+        interim = whole[9:10] == b"1" and whole[9:12] != b"101" and whole[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ")
         return interim and any(end in whole for end in _HEAD_END)
 
     def _broken(self, why: str) -> CommandGenerator[None]:
@@ -316,6 +327,18 @@ def _goes_on(request: http.Request | None, response: http.Response | None) -> bo
         return False
     names = [name.lower() for name, _ in response.headers.fields]
     return names.count(b"content-length") == 1 and not {b"connection", b"transfer-encoding"} & set(names)
+
+
+def _announced(request: http.Request) -> int | None:
+    """Return the length of a request's body, None where it comes in chunks. Raises ValueError."""
+    fields = request.headers.fields
+    if not values_of(fields, b"transfer-encoding"):
+        match values_of(fields, b"content-length"):
+            case []:
+                return 0
+            case [length] if length:
+                return parse_content_length(length)
+    return http1.expected_http_body_size(request)
 
 
 def http1_only(request: http.Request) -> None:

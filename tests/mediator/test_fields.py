@@ -2,7 +2,7 @@
 
 import pytest
 
-from mediator.fields import connection_wrong, one_line, trailer_allowed
+from mediator.fields import connection_wrong, one_line, trailer_allowed, values_of
 
 FORBIDDEN = (
     "Host Connection Content-Length Transfer-Encoding Authorization Cookie Set-Cookie TE Trailer Upgrade"
@@ -37,3 +37,9 @@ def test_a_field_that_could_end_its_line_is_told() -> None:
     for bad in (b"a\rb", b"a\nb", b"a\0b"):
         assert not one_line(((b"a", bad),))
         assert not one_line(((bad, b"a"),))
+
+
+def test_the_values_of_a_field_are_found_however_its_name_is_spelled_and_in_their_order() -> None:
+    headers = ((b"A-B", b"1"), (b"c", b"2"), (b"a-b", b"3"), (b"A-B-C", b"4"), (b"A_B", b"5"))
+    assert values_of(headers, b"a-b") == [b"1", b"3"]
+    assert values_of(headers, b"d") == []
