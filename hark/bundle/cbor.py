@@ -35,6 +35,7 @@ _SHORT: Final = tuple(
     for major in range(6)
 )
 """Heads whose argument fits into one byte, by major type: nearly all that there are."""
+_PAIR: Final = _SHORT[_LIST][2]
 _first: Final = itemgetter(0)
 
 
@@ -94,7 +95,13 @@ def _integer(out: list[bytes], value: int) -> None:
 
 def _write_list(out: list[bytes], items: Sequence[object]) -> None:
     out.append(_head(_LIST, len(items)))
+    short = _SHORT[_BYTES]
     for item in items:
+        if type(item) is tuple and len(item) == 2:
+            name, value = item
+            if type(name) is type(value) is bytes and len(name) < 256 and len(value) < 256:
+                out += (_PAIR, short[len(name)], name, short[len(value)], value)
+                continue  # a header, of which every exchange has some dozen
         _write(out, item)
 
 
@@ -114,6 +121,9 @@ def _write_map(out: list[bytes], items: Collection[tuple[object, object]]) -> No
 def _key(key: object) -> bytes:
     if type(key) is int and 0 <= key < 256:
         return _SHORT[_UINT][key]
+    if type(key) is str:
+        text = key.encode("utf-8", "backslashreplace")
+        return _head(_TEXT, len(text)) + text
     return encode(key)
 
 
