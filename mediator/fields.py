@@ -5,6 +5,7 @@ is judged; behind the body, or taken away by `Connection` on the way, it would b
 """
 
 import re
+from itertools import chain
 from typing import Final
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -29,7 +30,8 @@ _OF_THE_HEAD: Final = frozenset(
 
 def one_line(headers: tuple[tuple[bytes, bytes], ...]) -> bool:
     """Tell whether no field could end its line: HTTP/2 carries any byte."""
-    return not any(mark in name or mark in value for name, value in headers for mark in _LINE_BREAKS)
+    whole = b"".join(chain.from_iterable(headers))
+    return not any(mark in whole for mark in _LINE_BREAKS)
 
 
 def values_of(headers: tuple[tuple[bytes, bytes], ...], name: bytes) -> list[bytes]:

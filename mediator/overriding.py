@@ -5,6 +5,7 @@ A rule that allows GET must not let `X-HTTP-Method-Override: DELETE` through. No
 form's body or query (`_method`), which some frameworks read of POST requests.
 """
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mediator.transcript import Headers
@@ -26,12 +27,14 @@ def meanings(method: bytes, path: bytes, headers: Headers) -> tuple[Meant, ...]:
     """Return the request as it stands, then as such headers would have it; none if there are too many."""
     as_asked = Meant(method.decode("latin-1"), path.decode("latin-1"))
     methods, paths = [as_asked], [as_asked]
-    for name, value in headers:
+    for name, value in _extra(headers):
         text, header = value.decode("latin-1").strip(), name.decode("latin-1")
         if _dashed(name) in _METHODS:
             methods.append(as_asked._replace(method=text.upper(), header=header))
         elif _dashed(name) in _PATHS:
             paths.append(as_asked._replace(path=text, header=header))
+    if len(methods) == len(paths) == 1:
+        return (as_asked,)
     if max(len(methods), len(paths)) > MAX_HEADERS + 1:
         return ()
     return tuple(
@@ -43,7 +46,12 @@ def meanings(method: bytes, path: bytes, headers: Headers) -> tuple[Meant, ...]:
 
 def paths_of(path: bytes, headers: Headers) -> tuple[bytes, ...]:
     """Return every path that a server may take for the request's."""
-    return (path, *(value.strip() for name, value in headers if _dashed(name) in _PATHS))
+    return (path, *(value.strip() for name, value in _extra(headers) if _dashed(name) in _PATHS))
+
+
+def _extra(headers: Headers) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the headers whose names begin with an x, as every name that is looked for does."""
+    return (field for field in headers if field[0][:1] in (b"x", b"X"))
 
 
 def _dashed(name: bytes) -> bytes:

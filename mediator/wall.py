@@ -1,8 +1,10 @@
 """The time of day that rules with `hours` and `until` are judged by: the machine's own, with its zone."""
 
-from datetime import datetime
+import time
+from datetime import datetime, timedelta, timezone
 
 
 def local_now() -> datetime:
     """Return the current time in the machine's zone. Setting the machine's clock moves what rules allow."""
-    return datetime.now().astimezone()
+    seconds = time.time()
+    return datetime.fromtimestamp(seconds, timezone(timedelta(seconds=time.localtime(seconds).tm_gmtoff)))

@@ -323,10 +323,11 @@ def _goes_on(request: http.Request | None, response: http.Response | None) -> bo
         return False
     if request.data.method == b"CONNECT" or not 200 <= response.data.status_code < 600:
         return False
-    if any(name.lower() == b"connection" for name, _ in request.headers.fields):
+    if values_of(request.headers.fields, b"connection"):
         return False
     names = [name.lower() for name, _ in response.headers.fields]
-    return names.count(b"content-length") == 1 and not {b"connection", b"transfer-encoding"} & set(names)
+    special = b"connection" in names or b"transfer-encoding" in names
+    return names.count(b"content-length") == 1 and not special
 
 
 def _announced(request: http.Request) -> int | None:
