@@ -26,6 +26,10 @@ BYTES: Final = "bytes"
 HASHED: Final = "hash"
 """A body that was not stored: length and hash of its bytes."""
 
+CUT: Final = "cut"
+"""A body of which some was never read, since the answer came before: how much is a matter of speed."""
+NOTHING: Final = blake3().digest()
+
 MAX_NESTED: Final = 3  # multipart within multipart
 _TYPE: Final = b"content-type"
 _ENCODING: Final = b"content-encoding"

@@ -23,7 +23,7 @@ from hark.bundle.events import BodyHash, LlmRequest, RequestChunk, Trailers
 from hark.policy import jsonpath
 from hark.policy.jsonpath import Steps
 from hark.replay import bodyform
-from hark.replay.bodyform import BYTES, HASHED, Form
+from hark.replay.bodyform import BYTES, CUT, HASHED, NOTHING, Form
 from hark.replay.headers import Fields, counting
 from hark.replay.marks import Marks
 from hark.replay.target import Query, split
@@ -68,7 +68,6 @@ class Canonical(NamedTuple):
     path: bytes
     query: Query
     headers: Fields
-    trailers: Fields
     form: str
     """One of `hark.replay.bodyform`'s words."""
     body: bytes
@@ -81,7 +80,7 @@ class Canonical(NamedTuple):
     def key(self) -> bytes:
         """Return 32 bytes that stand for the form."""
         hasher = blake3(derive_key_context=CONTEXT)
-        hasher.update(cbor.encode([CANONICAL_VERSION, *self[:7], self.size, self.digest]))
+        hasher.update(cbor.encode([CANONICAL_VERSION, *self[:6], self.size, self.digest]))
         return hasher.digest()
 
     @property
@@ -98,10 +97,11 @@ class Gathering:
         self._pieces: list[bytes] = []
         self._hash: blake3 | None = None
         self._digest: tuple[int, bytes] | None = None
-        self._trailers: Fields = ()
+        self.trailers: Fields = ()
+        """What came behind the body. It is compared, and is no part of the key: that is known before."""
         self._size = 0
         self.whole = not request.streaming
-        """Whether all of the body is here; trailers may follow."""
+        """Whether all of the body is here. Of one that was answered before, only the head counts."""
         self._take(request.body)
 
     def add(self, event: RequestChunk | Trailers | BodyHash) -> None:
@@ -111,7 +111,7 @@ class Gathering:
                 self._take(event.data)
                 self.whole = self.whole or event.last
             case Trailers():
-                self._trailers = event.raw_headers or _raw(event.headers)
+                self.trailers = event.raw_headers or _raw(event.headers)
             case BodyHash():
                 self._digest = (event.length, event.hash)
                 self.whole = True
@@ -130,7 +130,6 @@ class Gathering:
             path=mark.on(path),
             query=tuple((mark.on(name), None if value is None else mark.on(value)) for name, value in query),
             headers=mark.on_fields(headers),
-            trailers=mark.on_fields(counting(self._trailers, rules.ignore_headers)),
             form=form.word,
             body=form.body,
             size=form.size,
@@ -138,6 +137,8 @@ class Gathering:
         )
 
     def _formed(self, raw: Fields, headers: Fields, rules: Rules) -> tuple[Fields, Form]:
+        if not self.whole:
+            return headers, Form(CUT, b"", 0, NOTHING)
         if self._digest is not None:
             return headers, Form(HASHED, b"", *self._digest)
         if self._hash is not None:
