@@ -5,9 +5,10 @@
     3  signals as the caller had them, no core dumps
     4  capabilities dropped for good, NO_NEW_PRIVS
     5  Landlock, after the last mount
-    6  the policy's limits
-    7  seccomp, last: it forbids some of what came before
-    8  exec
+    6  no address randomisation, where a run is to be repeated
+    7  the policy's limits
+    8  seccomp, last: it forbids some of what came before
+    9  exec
 
 No step is optional and none is skipped: one that fails is reported through the status pair and the process
 ends. It closes by itself when exec succeeds.
@@ -64,6 +65,9 @@ def become(agent: Agent) -> NoReturn:
         landlock.restrict(
             agent.view, list(agent.shown), nested=agent.plan.nested, executables=agent.plan.executables
         )
+        if agent.plan.fixed_addresses:
+            step = "fix the layout of addresses"
+            kernel.no_address_randomisation()
         step = "set the policy's limits"
         ceilings.impose(agent.plan.limits)
         step = "install the system call filter"

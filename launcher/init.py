@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import ceilings, intake, kernel, mounts, seccomp, wire
+from launcher import ceilings, intake, kernel, mounts, seccomp, sharing, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
@@ -66,6 +66,8 @@ def run(inside: Inside, trees: Mapping[str, Tree], devices: Mapping[str, Tree]) 
         kernel.blank_arguments()
         os.environ.clear()
         uncovered = mounts.build(inside.plan, inside.view, trees, devices, inside.identity)
+        if inside.plan.shim:
+            _share(inside.channel)
         terminal = _open_terminal() if inside.plan.terminal else None
         master = () if terminal is None else (terminal[0],)
         wire.send(inside.channel, "ready", *uncovered, descriptors=master)
@@ -86,6 +88,14 @@ def fail(channel: socket.socket, reason: str) -> None:
     """Tell the supervisor why there is no boundary; it may be gone already."""
     with contextlib.suppress(OSError):
         wire.send(channel, "failed", wire.CONFINEMENT, reason)
+
+
+def _share(channel: socket.socket) -> None:
+    """Make what the shims and the supervisor share, and hand over its descriptors."""
+    shared = sharing.show(f"{mounts.SCAFFOLD}/shim")
+    wire.send(channel, "shared", descriptors=shared)
+    for descriptor in shared:
+        os.close(descriptor)
 
 
 def _open_terminal() -> tuple[int, int]:

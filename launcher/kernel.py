@@ -47,6 +47,8 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 _PR_CAP_AMBIENT: Final = 47
 _PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
 
+_ADDR_NO_RANDOMIZE: Final = 0x0040000
+
 _CAPABILITY_VERSION_3: Final = 0x20080522
 _LAST_POSSIBLE_CAPABILITY: Final = 63  # capabilities are a 64-bit set
 _FD_MAX: Final = (1 << 32) - 1
@@ -184,6 +186,12 @@ def set_name(name: str) -> None:
 def no_new_privileges() -> None:
     """From here on no exec gives this process more than it has."""
     prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
+
+
+def no_address_randomisation() -> None:
+    """From the next exec on, programs and libraries lie at the same addresses in each run (personality(2))."""
+    persona = _check(_libc.personality(ctypes.c_ulong(0xFFFFFFFF)), "personality")
+    _check(_libc.personality(ctypes.c_ulong(persona | _ADDR_NO_RANDOMIZE)), "personality")
 
 
 def drop_capabilities() -> None:

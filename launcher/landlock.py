@@ -20,6 +20,7 @@ from landlock import FSAccess, Ruleset, landlock_abi_version  # type: ignore[imp
 
 from launcher import kernel
 from launcher.intake import is_copy
+from launcher.pages import LOG
 from launcher.view import Kind, View
 
 _CREATE_RULESET: Final = 444
@@ -65,6 +66,8 @@ def _rules(view: View, shown: list[str]) -> dict[str, FSAccess]:
         rules[layer.path] = _READ if layer.kind is Kind.READ else _write()
     for path in shown:
         rules.setdefault(path, _READ)
+    if os.path.exists(LOG):
+        rules[LOG] = FSAccess.READ_FILE | FSAccess.WRITE_FILE
     return rules
 
 

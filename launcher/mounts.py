@@ -27,12 +27,12 @@ from launcher.view import SHARED_SCRATCH, Kind, View, parts
 
 _NO_SPECIAL: Final = kernel.MS_NOSUID | kernel.MS_NODEV
 _READ_ONLY: Final = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
-_SCAFFOLD: Final = "/.hark"
+SCAFFOLD: Final = "/.hark"
 """Where sources of small mounts stand until the agent starts."""
 _COVERS: Final = "/.covers"
 """Where they stand from then on, for `launcher.covers`: the kernel mounts no file without a name."""
-_EMPTY_FILE: Final = f"{_SCAFFOLD}/file"
-_EMPTY_DIRECTORY: Final = f"{_SCAFFOLD}/directory"
+_EMPTY_FILE: Final = f"{SCAFFOLD}/file"
+_EMPTY_DIRECTORY: Final = f"{SCAFFOLD}/directory"
 
 _PROC_READ_ONLY: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "pressure")
 """A process with uid 0, or the caller's own, could otherwise turn the host's kernel settings through them."""
@@ -72,7 +72,7 @@ def build(
     os.umask(0o022)
     kernel.mount("tmpfs", "/tmp", _NO_SPECIAL, "mode=755")  # noqa: S108  (a place to stand, this namespace's)
     os.chdir("/tmp")  # noqa: S108
-    for name in ("dev", "etc", "proc", "run", "sys", "tmp", "var", _SCAFFOLD[1:]):
+    for name in ("dev", "etc", "proc", "run", "sys", "tmp", "var", SCAFFOLD[1:]):
         os.mkdir(name)
     room = scratch_options(plan.limits)
     _add_devices(devices, room)
@@ -267,7 +267,7 @@ def show_files(files: Mapping[str, bytes], view: View) -> dict[str, int]:
         taken.add(place)
         try:
             if os.path.exists(place):
-                source = f"{_SCAFFOLD}/{number}"
+                source = f"{SCAFFOLD}/{number}"
                 _write(source, content, _mode(content))
                 _pin_parents(place, view, pinned)
                 _bind_read_only(source, place)
@@ -290,8 +290,8 @@ def watched(view: View, over: Mapping[str, int]) -> Covers:
 
 def finish(workdir: str) -> None:
     """Close the scaffold, make the root read-only, and go where the agent starts."""
-    os.chmod(_SCAFFOLD, 0)
-    os.rename(_SCAFFOLD, _COVERS)
+    os.chmod(SCAFFOLD, 0)
+    os.rename(SCAFFOLD, _COVERS)
     _make_read_only("/")
     try:
         os.chdir(workdir)

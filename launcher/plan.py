@@ -79,6 +79,10 @@ class Plan:
     """Ports of the agent's loopback that the supervisor may connect to."""
     seen_as: tuple[int, int] | None = None
     """uid and gid that the agent sees itself have, where a replay shows it others than its own."""
+    shim: bool = False
+    """Show the page and the log of `launcher.pages`, for the shims that serve clock and randomness."""
+    fixed_addresses: bool = False
+    """No address randomisation: addresses get into what programs do (OpenSSL, id(), the order of sets)."""
     wait_for_all: bool = False
     """The run lasts until every process inside has ended; otherwise the first one's end is everybody's."""
 

@@ -36,6 +36,7 @@ from launcher.terminal import Relay
 
 if TYPE_CHECKING:
     from launcher.guard import Guard
+    from launcher.pages import Log, Page
 
 _LOST: Final = "the process that holds the boundary was ended by something else"
 
@@ -166,6 +167,7 @@ class Boundary:
         self._received: dict[str, wire.Message] = {}
         self._sockets: Sockets | None = None
         self._doorway: Doorway | None = None
+        self._shared: tuple[Page, Log] | None = None
         self._relay: Relay | None = None
         self._streams = streams
         self._pump: Pump | None = None
@@ -218,6 +220,25 @@ class Boundary:
         if self._doorway is None:
             self._doorway = Doorway(socket.socket(fileno=self._await("doorway").descriptors[0]))
         return self._doorway
+
+    @property
+    def page(self) -> "Page":
+        """What the shims read; waits until the boundary stands. Only where the plan has a shim."""
+        return self._share()[0]
+
+    @property
+    def log(self) -> "Log":
+        """What the shims wrote; as `page`."""
+        return self._share()[1]
+
+    def _share(self) -> "tuple[Page, Log]":
+        if self._shared is None:
+            from launcher.pages import Log, Page
+
+            page, log = self._await("shared").descriptors
+            self._shared = Page(page), Log(log)
+            os.close(page)
+        return self._shared
 
     def _await(self, word: str) -> wire.Message:
         """Read messages until one says `word`."""
@@ -434,6 +455,8 @@ class Boundary:
             self._guard = None
         if self._doorway is not None or "doorway" in self._received:
             self.doorway.close()
+        if self._shared is not None or "shared" in self._received:
+            self.log.close()
         self._inbox.close()
         self._channel.close()
         init = self._received.pop("init", None)

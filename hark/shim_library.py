@@ -1,0 +1,136 @@
+"""The library that gives programs the run's clock and randomness, built with this system's compiler.
+
+Built once for each state of source and compiler, and kept beside the bundles, where no agent ever sees it. Only
+compilers in the system's own folders are used, without the caller's environment: a program of that name in a
+project would run with the caller's rights. Several first runs at once each build their own and keep one.
+Nothing is refused for want of it: without it a run is recorded, and says that clock and randomness are not.
+"""
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from hark.bundle.store import runs_directory
+from hark.places import within
+
+COMPILERS: Final = ("cc", "gcc", "clang")
+_FOLDERS: Final = ("/usr/bin", "/usr/local/bin", "/bin")
+_FLAGS: Final = (
+    *("-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-lto"),
+    *("-U_FORTIFY_SOURCE", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"),
+)
+_LIBRARIES: Final = ("-ldl",)
+_TIMEOUT_S: Final = 60.0
+_NAME_BYTES: Final = 12
+
+
+class NoLibraryError(Exception):
+    """Why there is none, as the end of a sentence; it goes into the record, and ends no run."""
+
+
+def source_folder() -> str:
+    """Where the shims lie: in the wheel beside this module, in a checkout beside its package."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    packed = os.path.join(here, "_shims")
+    return packed if os.path.isdir(packed) else os.path.join(os.path.dirname(here), "shims")
+
+
+def sources(folder: str) -> dict[str, bytes]:
+    """The source as relative path -> content."""
+    names = ["preload.c", *(f"preload/{name}" for name in sorted(os.listdir(f"{folder}/preload")))]
+    found = {}
+    for name in names:
+        if name.endswith((".c", ".h")):
+            with open(f"{folder}/{name}", "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+def library(environ: Mapping[str, str], writable: Iterable[str]) -> bytes:
+    """The library's bytes, built if need be. Raises NoLibraryError.
+
+    `writable` are the places where the agent may write: a compiler in one is not run.
+    """
+    try:
+        parts = sources(source_folder())
+        folder = os.path.join(os.path.dirname(runs_directory(environ)), "shims")
+        compiler = _compiler(tuple(writable))
+        stem = _digest(*(text for pair in parts.items() for text in pair), *_FLAGS, os.uname().machine)
+        kept = _kept(folder, stem, compiler)
+        if kept is None and compiler is None:
+            raise NoLibraryError(f"there is no C compiler ({', '.join(COMPILERS)}) in {_FOLDERS[0]}")
+        if kept is None and compiler is not None:
+            kept = _build(parts, compiler, folder, _name(stem, compiler))
+        with open(str(kept), "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise NoLibraryError(f"it could not be built: {error.filename}: {error.strerror}") from error
+
+
+def _digest(*parts: str | bytes) -> str:
+    hasher = hashlib.blake2b(digest_size=_NAME_BYTES)
+    for part in parts:
+        data = os.fsencode(part)
+        hasher.update(len(data).to_bytes(8) + data)
+    return hasher.hexdigest()
+
+
+def _compiler(writable: tuple[str, ...]) -> str | None:
+    for name in COMPILERS:
+        for folder in _FOLDERS:
+            path = f"{folder}/{name}"
+            if os.access(path, os.X_OK) and not within(os.path.realpath(path), writable):
+                return path
+    return None
+
+
+def _name(stem: str, compiler: str) -> str:
+    """Of the library that `compiler` makes, as it is now: asking it for its version would cost each run."""
+    status = os.stat(compiler)
+    return f"{stem}-{_digest(os.path.realpath(compiler), str(status.st_size), str(status.st_mtime_ns))}.so"
+
+
+def _kept(folder: str, stem: str, compiler: str | None) -> str | None:
+    """The one that was built; where the compiler is gone, whatever one built of the same source."""
+    if compiler is not None:
+        path = f"{folder}/{_name(stem, compiler)}"
+        return path if os.path.isfile(path) else None
+    with contextlib.suppress(FileNotFoundError):
+        for name in sorted(os.listdir(folder)):
+            if name.startswith(f"{stem}-") and name.endswith(".so"):
+                return f"{folder}/{name}"
+    return None
+
+
+def _build(parts: Mapping[str, bytes], compiler: str, folder: str, name: str) -> str:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as scratch:
+        os.mkdir(f"{scratch}/preload")
+        for path, content in parts.items():
+            with open(f"{scratch}/{path}", "wb") as file:
+                file.write(content)
+        _compile(compiler, scratch)
+        os.replace(f"{scratch}/preload.so", f"{folder}/{name}")
+    return f"{folder}/{name}"
+
+
+def _compile(compiler: str, scratch: str) -> None:
+    try:
+        done = subprocess.run(
+            [compiler, *_FLAGS, "-o", "preload.so", "preload.c", *_LIBRARIES],
+            cwd=scratch,
+            env={"PATH": ":".join(_FOLDERS), "LC_ALL": "C", "TMPDIR": scratch},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise NoLibraryError(f"{compiler} took longer than {_TIMEOUT_S:g} s to build it") from None
+    if done.returncode:
+        first = next((line for line in done.stderr.decode(errors="replace").splitlines() if "error" in line), "")
+        raise NoLibraryError(f"{compiler} could not build it: {first or f'exit code {done.returncode}'}")

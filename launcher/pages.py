@@ -1,0 +1,106 @@
+"""The page and the log that the shims share with the supervisor: memory, so that a read costs no message.
+
+The page is the supervisor's word to the agent: the wall clock, how far the monotonic one was moved, the seed.
+The log is what the agent's processes say: refreshes of the clock, programs started. The agent sees the page
+read-only and may write the log, so nothing in the log is believed, and it is read and never mapped: a file
+that shrinks under a mapping ends the process that reads it.
+
+Page, native byte order: 0 magic; 8 u64 wall_ns; 16 i64 mono_offset_ns; 24 u32 flags; 28 u32 0; 32 seed[32].
+The log's layout is `struct log` of shims/preload/ground.h.
+"""
+
+import mmap
+import os
+import struct
+from typing import Final
+
+FOLDER: Final = "/run/hark/shim"
+PAGE: Final = f"{FOLDER}/page"
+LOG: Final = f"{FOLDER}/log"
+
+SEEDED: Final = 1
+CLOCKED: Final = 2
+REPLAYED: Final = 4
+
+_MAGIC: Final = b"HARKPG1\0"
+PAGE_BYTES: Final = 4096
+_SEED_BYTES: Final = 32
+_WALL: Final = 1  # in words of 8 bytes
+_OFFSET: Final = 2
+
+_LOG_MAGIC: Final = b"HARKLG1\0"
+_PROCESSES: Final = 1 << 15
+_RECORDS: Final = 1 << 18
+_PATH_BYTES: Final = 1 << 18
+_KNOWN_PATHS: Final = 1 << 12
+_PATHS_AT: Final = 4096 + 8 * _KNOWN_PATHS + 24 * _PROCESSES
+_RECORDS_AT: Final = _PATHS_AT + _PATH_BYTES
+RECORD_BYTES: Final = 32
+LOG_BYTES: Final = _RECORDS_AT + RECORD_BYTES * _RECORDS
+
+
+class Page:
+    """The supervisor's side of the page. Until `begin` the shims do not see that it is one."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Map it; the descriptor stays the caller's."""
+        self._memory = mmap.mmap(descriptor, PAGE_BYTES)
+        self._words = memoryview(self._memory).cast("Q")  # one item is stored in one piece
+        self._signed = memoryview(self._memory).cast("q")
+
+    def begin(self, wall_ns: int, seed: bytes, flags: int) -> None:
+        """Fill it, before the agent starts."""
+        if len(seed) != _SEED_BYTES:
+            raise ValueError(f"a seed has {_SEED_BYTES} bytes, not {len(seed)}")
+        struct.pack_into("=QqII", self._memory, 8, wall_ns, 0, flags, 0)
+        self._memory[32 : 32 + _SEED_BYTES] = seed
+        self._memory[: len(_MAGIC)] = _MAGIC
+
+    @property
+    def wall_ns(self) -> int:
+        """What the page says of the wall clock."""
+        return self._words[_WALL]
+
+    def set_wall(self, ns: int) -> None:
+        """Show `ns`, Unix nanoseconds, unless it already shows a later time: no clock runs backwards."""
+        if ns > self._words[_WALL]:
+            self._words[_WALL] = ns
+
+    def move_monotonic(self, ns: int) -> None:
+        """Move the monotonic clocks forward by `ns`; never back."""
+        if ns > 0:
+            self._signed[_OFFSET] += ns
+
+
+class Log:
+    """The supervisor's view of the log, whatever the agent has made of it."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Read by `descriptor`, which is this value's from now on."""
+        self._descriptor = descriptor
+
+    def prepare(self) -> None:
+        """Mark it as a log."""
+        os.pwrite(self._descriptor, _LOG_MAGIC, 0)
+
+    def records(self) -> tuple[bytes, int]:
+        """The records of refreshes, 32 bytes each, and how many more there were."""
+        (taken,) = struct.unpack("=Q", self._read(8, 8))
+        data = self._read(_RECORDS_AT, RECORD_BYTES * min(taken, _RECORDS))
+        return data, max(0, taken - _RECORDS)
+
+    def programs(self) -> list[str]:
+        """The paths that were named as programs: any text at all may stand there."""
+        (length,) = struct.unpack("=Q", self._read(16, 8))
+        parts = self._read(_PATHS_AT, min(length, _PATH_BYTES)).split(b"\0")
+        return [os.fsdecode(path) for path in dict.fromkeys(parts) if path.startswith(b"/")]
+
+    def _read(self, offset: int, length: int) -> bytes:
+        """As many bytes, zeros where the file has become shorter."""
+        return os.pread(self._descriptor, length, offset).ljust(length, b"\0")
+
+    def close(self) -> None:
+        """Let it go; again is harmless."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
