@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark import environment, follow, git, mounted, nesting, outward, policy_file, project
+from hark import determinism, environment, follow, git, mounted, nesting, outward, policy_file, project
 from hark.caller import Caller, home_of
 from hark.command import find_command, whole
 from hark.errors import PolicyError
@@ -66,6 +66,7 @@ class Prepared:
     toolservers: ToolServers = field(default_factory=ToolServers)
     unseen: tuple[str, ...] = ()
     """What of the caller's PATH the agent does not see, as grants that would show its programs."""
+    controlled: determinism.Determinism = field(default_factory=determinism.Determinism)
     followed: str | None = None
     """The real path of a policy that is read again while the run goes on."""
 
@@ -95,6 +96,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         refuse_taken(policy.mcp, env["PATH"])
         env["PATH"] += f":{STUBS}"
     executables = _executables(policy, command.executable, env["PATH"], home, grants)
+    controlled = determinism.arrange(policy.replay, environ, writable(grants))
+    env |= determinism.variables(controlled, env)
     java = JAVA_STORE if _has_java(env["PATH"]) else None
     plan = Plan(
         argv=options.argv,
@@ -117,6 +120,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         executables=executables,
         nested=policy.nested_sandboxes,
         published=tuple(one.port for one in policy.publish),
+        shim=controlled.shim,
+        fixed_addresses=bool(controlled.seed),
         wait_for_all=options.wait_children,
     )
     if plan.nested:
@@ -127,7 +132,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     proxies = outward.proxies(environ, plan) if options.via_proxy else None
     held = (*secrets, *servers.secrets)
     followed = _followed(options, policy, plan)
-    return Prepared(plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, followed)
+    return Prepared(
+        plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, controlled, followed
+    )
 
 
 def _user(environ: Mapping[str, str]) -> str:

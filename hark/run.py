@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from hark import nesting, policy_file, project, summary
+from hark import determinism, nesting, policy_file, project, summary
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
 from hark.keeping import Place, find_place
@@ -163,6 +163,7 @@ class Run:
             raise refusal from error
         try:
             ended = self._attend(mediator)
+            self._close(writer)
             code = self._finish(writer, ended)
             self.tell(mediator, ended, before, folders, code)
         except HarkError:
@@ -171,6 +172,15 @@ class Run:
             # The agent's own exit code must not be mistaken for a bug of ours, nor the other way round.
             raise RecordError(f"{type(error).__name__} in hark itself ended the run: {error}") from error
         return code
+
+    def _close(self, writer: Writer) -> None:
+        """Record what is known at the end; what the record has no room for has ended the run already."""
+        try:
+            for event in self.closing():
+                writer.append(event)
+        except RecordError:
+            if not self._is_ending():
+                raise
 
     def tell(
         self,
@@ -182,6 +192,8 @@ class Run:
     ) -> None:
         """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
         self._summarise(mediator, before)
+        for line in determinism.said(self.prepared.controlled):
+            self.say(line)
         for path in ended.replaced:
             self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))
         for path in project.bared(folders):
@@ -236,6 +248,7 @@ class Run:
     def _start(self, writer: Writer) -> Mediator:
         """Put everything in place and on the record, then let the agent go."""
         from hark import record
+        from hark.bundle.bounds import RunStart
         from mediator import trust
         from mediator.ca import RunCA
         from mediator.serve import Mediator
@@ -243,8 +256,11 @@ class Run:
         published = self._publish()
         roots = trust.host_roots(self.environ)
         ca = RunCA.create(datetime.now(UTC))
+        started_at = 0
         for event in self.opening():
             writer.append(event)
+            if isinstance(event, RunStart):
+                started_at = event.started_at
         mediator = Mediator(
             self.config(roots),
             self.boundary.sockets,
@@ -256,9 +272,12 @@ class Run:
             broker=self.broker,
         )
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
+        if self.plan.shim:
+            self.set_clock(writer, started_at)
         mediator.start()
+        files = files_for(ca, roots, self.plan, self.environ) | self.prepared.controlled.files()
         try:
-            self.boundary.start(files_for(ca, roots, self.plan, self.environ), mediator.take_input)
+            self.boundary.start(files, mediator.take_input)
         except BaseException:
             mediator.stop()
             raise
@@ -269,6 +288,19 @@ class Run:
         from hark import record
 
         yield from record.opening(self.place.run_id, self.prepared)
+        if self.prepared.controlled.mechanisms:
+            yield self.prepared.controlled.opening()
+
+    def set_clock(self, writer: Writer, started_at: int) -> None:
+        """Begin the page that the agent's shims read, and have what comes in move its clock."""
+        page = self.boundary.page
+        determinism.begin(self.prepared.controlled, page, self.boundary.log, started_at)
+        writer.on_frame = determinism.on_frame(page, started_at)
+
+    def closing(self) -> Iterator[Event]:
+        """Yield what is on the record after the agent has ended, before how it did."""
+        log = self.boundary.log if self.plan.shim else None
+        yield from determinism.closing(self.prepared.controlled, log)
 
     def config(self, roots: bytes) -> MediatorConfig:
         """Return what the mediator is told; `roots` is the host's trust store."""

@@ -1,6 +1,6 @@
 """The library that gives programs the run's clock and randomness, built with this system's compiler.
 
-Built once for each state of source and compiler, and kept beside the bundles, where no agent ever sees it. Only
+Built once for each state of source and compiler, and kept beside the bundles, where no agent sees it. Only
 compilers in the system's own folders are used, without the caller's environment: a program of that name in a
 project would run with the caller's rights. Several first runs at once each build their own and keep one.
 Nothing is refused for want of it: without it a run is recorded, and says that clock and randomness are not.
@@ -132,5 +132,7 @@ def _compile(compiler: str, scratch: str) -> None:
     except subprocess.TimeoutExpired:
         raise NoLibraryError(f"{compiler} took longer than {_TIMEOUT_S:g} s to build it") from None
     if done.returncode:
-        first = next((line for line in done.stderr.decode(errors="replace").splitlines() if "error" in line), "")
+        first = next(
+            (line for line in done.stderr.decode(errors="replace").splitlines() if "error" in line), ""
+        )
         raise NoLibraryError(f"{compiler} could not build it: {first or f'exit code {done.returncode}'}")

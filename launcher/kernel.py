@@ -189,7 +189,7 @@ def no_new_privileges() -> None:
 
 
 def no_address_randomisation() -> None:
-    """From the next exec on, programs and libraries lie at the same addresses in each run (personality(2))."""
+    """From the next exec on, programs lie at the same addresses in each run (personality(2))."""
     persona = _check(_libc.personality(ctypes.c_ulong(0xFFFFFFFF)), "personality")
     _check(_libc.personality(ctypes.c_ulong(persona | _ADDR_NO_RANDOMIZE)), "personality")
 

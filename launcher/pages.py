@@ -63,8 +63,7 @@ class Page:
 
     def set_wall(self, ns: int) -> None:
         """Show `ns`, Unix nanoseconds, unless it already shows a later time: no clock runs backwards."""
-        if ns > self._words[_WALL]:
-            self._words[_WALL] = ns
+        self._words[_WALL] = max(self._words[_WALL], ns)
 
     def move_monotonic(self, ns: int) -> None:
         """Move the monotonic clocks forward by `ns`; never back."""

@@ -1,7 +1,7 @@
 """In process 1: the files that shims and supervisor share (`launcher.pages`), where the agent finds them.
 
-The page that the agent sees is another mount of the same file: read-only, while this process holds the one that
-is not. Both take part in no grant, and neither can be unmounted or replaced from inside.
+The page that the agent sees is another mount of the same file: read-only, while this process holds the one
+that is not. Both take part in no grant, and neither can be unmounted or replaced from inside.
 """
 
 import os

@@ -58,6 +58,8 @@ class Writer:
         self._clock = clock
         self._origin = clock()
         self._on_failure = on_failure
+        self.on_frame: Callable[[Event | Unknown, int], None] | None = None
+        """Told of each event that is in the file, with its time; the lock is held, so it MUST be quick."""
         self._lock = RLock()
         self._turn = Condition(self._lock)
         self._waiting = 0
@@ -124,8 +126,9 @@ class Writer:
         with self._lock:
             self._refuse_if_over()
             seq, room = self._assembler.count, self._room_for(event)
+            now = self._now()
             try:
-                frame = self._assembler.add(event, self._now(), room)
+                frame = self._assembler.add(event, now, room)
             except NoRoomError:
                 raise self._filled() from None
             except Exception:
@@ -134,6 +137,8 @@ class Writer:
             self._queue.append(frame)
             self._promised += len(frame)
             self._settle(seq + 1, durable=durable)
+            if self.on_frame is not None:
+                self.on_frame(event, now)
         return seq
 
     def sync(self, seq: int) -> None:

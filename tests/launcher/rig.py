@@ -48,6 +48,8 @@ class Result:
     out: str = ""
     err: str = ""
     facts: Facts | None = None
+    found: Any = None
+    """What `after` returned, when everything inside had ended."""
     seen: list[tuple[str, str, int]] = field(default_factory=list)
 
 
@@ -123,7 +125,9 @@ def run_here(
     what: Plan,
     *,
     files: Mapping[str, bytes] | None = None,
+    before: Callable[[Boundary], Any] | None = None,
     during: Callable[[Boundary], Any] | None = None,
+    after: Callable[[Boundary], Any] | None = None,
     gateway: bool = True,
     stdin: str = "/dev/null",
 ) -> Result:
@@ -134,7 +138,7 @@ def run_here(
         os.dup2(out.fileno(), 1)
         os.dup2(err.fileno(), 2)
         try:
-            _fill(result, what, files, during, gateway)
+            _fill(result, what, files, (before, during, after), gateway)
         except HarkError as error:
             result.error, result.error_kind = str(error), type(error).__name__
             result.exit_code = error.exit_code
@@ -148,17 +152,22 @@ def _fill(
     result: Result,
     what: Plan,
     files: Mapping[str, bytes] | None,
-    during: Callable[[Boundary], Any] | None,
+    hooks: tuple[Callable[[Boundary], Any] | None, ...],
     gateway: bool,
 ) -> None:
+    before, during, after = hooks
     with launch(what) as boundary:
         fake = FakeGateway(boundary.sockets) if gateway else None
         try:
             result.facts = boundary.facts
+            if before is not None:
+                before(boundary)
             boundary.start(files)
             if during is not None:
                 during(boundary)
             result.ended = boundary.wait()
+            if after is not None:
+                result.found = after(boundary)
         finally:
             if fake is not None:
                 result.seen = fake.stop()
@@ -171,7 +180,9 @@ def contained(
     change: Work | None = None,
     prepare: Callable[[Path], Any] | None = None,
     files: Mapping[str, bytes] | None = None,
+    before: Callable[[Boundary], Any] | None = None,
     during: Callable[[Boundary], Any] | None = None,
+    after: Callable[[Boundary], Any] | None = None,
     **changes: Any,
 ) -> Result:
     """Run `argv` inside a boundary around a fresh project, which `prepare` fills as the launching user."""
@@ -185,7 +196,8 @@ def contained(
                 for key, names in changes.items()
                 if key in ("masked", "protected", "hidden")
             }
-            return run_here(plan(folder, argv, **values), files=files, during=during)
+            made = plan(folder, argv, **values)
+            return run_here(made, files=files, before=before, during=during, after=after)
 
         return apart(work, who=who, change=change)
 

@@ -1,0 +1,175 @@
+"""What makes an agent's clock and randomness the same again, and the events that say what was in force.
+
+The seed is drawn once a run and stands in the record; every draw of the agent follows from it, keys that the
+agent makes among them (`[replay] randomness = "real"` leaves them to the kernel). The wall clock is moved by
+each inbound event after it is in the file and before its bytes reach the agent. Nothing here is part of the
+boundary: an agent that evades the shims repeats itself less, and reaches no further.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from hark.bundle import events as ev
+from hark.policy.model import Clock, Randomness
+from hark.replay import clocklog
+from hark.shim_library import NoLibraryError, library
+from launcher import pages
+
+if TYPE_CHECKING:
+    from hark.policy.model import ReplayRules
+
+SEED_BYTES: Final = 32
+LIBRARY: Final = f"{pages.FOLDER}/preload.so"
+RECORDED: Final = f"{pages.FOLDER}/clock"
+_ZONES: Final = "/zoneinfo/"
+_SOURCE: Final = "preload"
+
+INBOUND: Final = frozenset(
+    {
+        *(ev.DnsDecision, ev.EgressDecision, ev.ResponseHead, ev.LlmResponseChunk, ev.LlmResponseEnd),
+        *(ev.Trailers, ev.WebSocketMessage, ev.TunnelData, ev.McpMessage, ev.Interim, ev.Input),
+    }
+)
+"""What reaches the agent from outside; those with `from_agent` only where that is false."""
+
+type OnFrame = Callable[[ev.Event | ev.Unknown, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Determinism:
+    """What one run has under control. `seed` is empty where randomness is the kernel's."""
+
+    seed: bytes = b""
+    clock: bool = False
+    library: bytes = b""
+    """The shim; empty where there is none."""
+    missing: str = ""
+    """Why there is none, though it was wanted."""
+    recorded: bytes | None = None
+    """In a replay: the recorded refreshes of the clock, as `clocklog.unpack` returns them."""
+
+    @property
+    def shim(self) -> bool:
+        """Whether the agent's programs are given the shim."""
+        return bool(self.library)
+
+    @property
+    def flags(self) -> int:
+        """The page's."""
+        return (
+            (pages.SEEDED if self.seed else 0)
+            | (pages.CLOCKED if self.clock else 0)
+            | (0 if self.recorded is None else pages.REPLAYED)
+        )
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """What is in force, in the record's words."""
+        found = []
+        if self.shim and self.clock:
+            found.append("clock preload")
+        if self.shim and self.seed:
+            found.append("random preload")
+        if self.seed:
+            found.append("aslr off")
+        return tuple(found)
+
+    def files(self) -> dict[str, bytes]:
+        """What the agent is shown for it."""
+        if not self.shim:
+            return {}
+        shown = {LIBRARY: self.library}
+        if self.recorded is not None:
+            shown[RECORDED] = clocklog.replayed(self.recorded)
+        return shown
+
+    def opening(self) -> ev.Determinism:
+        """The event that says what is in force."""
+        return ev.Determinism(seed=self.seed, mechanisms=self.mechanisms)
+
+
+def arrange(
+    rules: "ReplayRules",
+    environ: Mapping[str, str],
+    writable: Iterable[str],
+    *,
+    seed: bytes | None = None,
+    recorded: bytes | None = None,
+) -> Determinism:
+    """Settle what is under control in one run: as its policy says, and as far as this system can.
+
+    `seed` and `recorded` are a recorded run's, for its replay.
+    """
+    clock = rules.clock is Clock.RECORDED
+    drawn = (
+        (os.urandom(SEED_BYTES) if seed is None else seed) if rules.randomness is Randomness.SEEDED else b""
+    )
+    if not clock and not drawn:
+        return Determinism()
+    try:
+        return Determinism(drawn, clock, library(environ, writable), recorded=recorded)
+    except NoLibraryError as error:
+        return Determinism(drawn, clock, missing=str(error), recorded=recorded)
+
+
+def variables(found: Determinism, env: Mapping[str, str]) -> dict[str, str]:
+    """What the agent's environment has for it beside `env`, whose own values are kept."""
+    more = {}
+    if found.shim:
+        given = env.get("LD_PRELOAD", "")
+        more["LD_PRELOAD"] = f"{LIBRARY}:{given}" if given else LIBRARY
+    if found.seed and "PYTHONHASHSEED" not in env:
+        more["PYTHONHASHSEED"] = str(int.from_bytes(found.seed[:4]) or 1)
+    if found.clock and "TZ" not in env and (zone := _zone()):
+        more["TZ"] = zone
+    return more
+
+
+def _zone() -> str:
+    """The system's time zone by name; empty where only its rules are known."""
+    try:
+        target = os.readlink("/etc/localtime")
+    except FileNotFoundError:
+        return "UTC"
+    except OSError:
+        return ""
+    return target.partition(_ZONES)[2]
+
+
+def on_frame(page: pages.Page, started_at: int) -> OnFrame:
+    """What the writer of a recording calls after each frame: moves the agent's clock to what comes in."""
+
+    def move(event: ev.Event | ev.Unknown, time_ns: int) -> None:
+        if type(event) in INBOUND and not getattr(event, "from_agent", False):
+            page.set_wall(started_at + time_ns)
+
+    return move
+
+
+def begin(found: Determinism, page: pages.Page, log: pages.Log, wall_ns: int) -> None:
+    """Fill the page before the agent starts."""
+    log.prepare()
+    page.begin(wall_ns, found.seed or bytes(SEED_BYTES), found.flags)
+
+
+def closing(found: Determinism, log: pages.Log | None) -> Iterator[ev.Event]:
+    """The events that say what the shims saw, after the agent has ended."""
+    if found.missing:
+        yield ev.ShimReport(source=_SOURCE, what="clock and randomness", why=found.missing)
+    if log is None:
+        return
+    records, dropped = log.records()
+    yield from clocklog.events(clocklog.settle(records))
+    if dropped:
+        yield ev.ShimReport(_SOURCE, "clock", f"the log was full: {dropped} refreshes are not in it")
+
+
+def said(found: Determinism) -> Iterator[str]:
+    """Sentences for the user at the end of a run."""
+    if found.missing:
+        yield (
+            f"clock and randomness were the machine's own, so a replay may differ: {found.missing}; "
+            'install a C compiler, or say [replay] clock = "real" and randomness = "real"'
+        )

@@ -1,0 +1,97 @@
+"""What of a run is under control: as its policy says, and as far as the system can."""
+
+import os
+
+import pytest
+
+from hark import determinism
+from hark.bundle import events as ev
+from hark.determinism import Determinism, arrange, variables
+from hark.policy.model import Clock, Randomness, ReplayRules
+from hark.shim_library import NoLibraryError
+from launcher.pages import CLOCKED, LOG_BYTES, PAGE_BYTES, REPLAYED, SEEDED, Log, Page
+
+SEED = bytes(range(32))
+FULL = Determinism(SEED, clock=True, library=b"elf")
+
+
+@pytest.fixture(autouse=True)
+def built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(determinism, "library", lambda environ, writable: b"elf")
+
+
+def test_all_is_under_control_unless_the_policy_says_else():
+    found = arrange(ReplayRules(), {}, [])
+    assert len(found.seed) == 32
+    assert found.mechanisms == ("clock preload", "random preload", "aslr off")
+    assert found.flags == SEEDED | CLOCKED
+    assert arrange(ReplayRules(), {}, []).seed != found.seed
+
+
+def test_the_policy_leaves_each_to_the_machine():
+    rules = ReplayRules(clock=Clock.REAL, randomness=Randomness.REAL)
+    assert arrange(rules, {}, []) == Determinism()
+    assert arrange(ReplayRules(clock=Clock.REAL), {}, []).mechanisms == ("random preload", "aslr off")
+    assert arrange(ReplayRules(randomness=Randomness.REAL), {}, []).mechanisms == ("clock preload",)
+
+
+def test_a_replay_takes_seed_and_clock_of_the_recorded_run():
+    found = arrange(ReplayRules(), {}, [], seed=SEED, recorded=b"")
+    assert found.seed == SEED
+    assert found.flags == SEEDED | CLOCKED | REPLAYED
+    assert found.files()[determinism.RECORDED].startswith(b"HARKCK1\0")
+
+
+def test_a_missing_library_is_on_the_record_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(environ: object, writable: object) -> bytes:
+        raise NoLibraryError("there is no C compiler")
+
+    monkeypatch.setattr(determinism, "library", none)
+    found = arrange(ReplayRules(), {}, [])
+    assert not found.shim
+    assert found.mechanisms == ("aslr off",)
+    assert list(determinism.closing(found, None)) == [
+        ev.ShimReport("preload", "clock and randomness", "there is no C compiler")
+    ]
+    assert "there is no C compiler; install one" not in "".join(determinism.said(found))
+    assert "there is no C compiler" in "".join(determinism.said(found))
+    assert list(determinism.said(FULL)) == []
+
+
+def test_the_environment_keeps_what_it_has():
+    assert variables(FULL, {"TZ": "Asia/Tokyo"}) == {
+        "LD_PRELOAD": "/run/hark/shim/preload.so",
+        "PYTHONHASHSEED": str(0x00010203),
+    }
+    given = {"LD_PRELOAD": "/mine.so", "PYTHONHASHSEED": "7", "TZ": "UTC"}
+    assert variables(FULL, given) == {"LD_PRELOAD": "/run/hark/shim/preload.so:/mine.so"}
+    assert variables(Determinism(), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("event", "moves"),
+    [
+        (ev.DnsDecision("a", True, "", "", ""), True),
+        (ev.LlmResponseChunk(0, b"x"), True),
+        (ev.Input("stdin", b"x"), True),
+        (ev.TunnelData(from_agent=False), True),
+        (ev.TunnelData(from_agent=True), False),
+        (ev.LlmRequest("a"), False),
+        (ev.DnsQuery("a"), False),
+    ],
+)
+def test_what_comes_in_moves_the_clock_and_what_the_agent_does_does_not(event: ev.Event, moves: bool) -> None:
+    descriptor = os.memfd_create("page")
+    os.ftruncate(descriptor, PAGE_BYTES)
+    page = Page(descriptor)
+    page.begin(1000, SEED, CLOCKED)
+    determinism.on_frame(page, 1000)(event, 50)
+    assert page.wall_ns == (1050 if moves else 1000)
+
+
+def test_a_full_log_is_told():
+    descriptor = os.memfd_create("log")
+    os.ftruncate(descriptor, LOG_BYTES)
+    os.pwrite(descriptor, ((1 << 18) + 3).to_bytes(8, "little"), 8)
+    *_, report = determinism.closing(FULL, Log(descriptor))
+    assert report == ev.ShimReport("preload", "clock", "the log was full: 3 refreshes are not in it")

@@ -1,0 +1,102 @@
+"""The library of the shims: built once, by the system's compiler alone, and missed without harm."""
+
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from hark import shim_library
+from hark.shim_library import NoLibraryError, library
+
+
+def compiler(folder: Path, script: str, name: str = "cc") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def only(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setattr(shim_library, "_FOLDERS", (str(folder),))
+
+
+def test_this_systems_compiler_builds_it_without_a_warning(tmp_path: Path) -> None:
+    folder = shim_library.source_folder()
+    words = ["cc", *shim_library._FLAGS, "-Wall", "-Wextra", "-Werror", "-o", str(tmp_path / "a.so")]
+    done = subprocess.run(
+        [*words, f"{folder}/preload.c", "-ldl"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(
+        tmp_path / "bin", f'echo x >> {tmp_path}/count; while [ "$1" != -o ]; do shift; done; echo made > $2'
+    )
+    only(monkeypatch, tmp_path / "bin")
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    assert [library(environ, []), library(environ, [])] == [b"made\n"] * 2
+    assert (tmp_path / "count").read_text() == "x\n"
+    assert os.stat(tmp_path / "hark" / "shims").st_mode & 0o77 == 0
+
+
+def test_first_runs_at_once_each_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(tmp_path / "bin", 'while [ "$1" != -o ]; do shift; done; sleep 0.1; echo made > $2')
+    only(monkeypatch, tmp_path / "bin")
+    found: list[bytes] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(library({"XDG_STATE_HOME": str(tmp_path)}, [])))
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [b"made\n"] * 6
+    assert len(os.listdir(tmp_path / "hark" / "shims")) == 1
+
+
+def test_what_was_built_serves_when_the_compiler_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = compiler(tmp_path / "bin", 'while [ "$1" != -o ]; do shift; done; echo made > $2')
+    only(monkeypatch, tmp_path / "bin")
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    library(environ, [])
+    one.unlink()
+    assert library(environ, []) == b"made\n"
+
+
+def test_no_compiler_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, tmp_path)
+    with pytest.raises(NoLibraryError, match="there is no C compiler"):
+        library({"XDG_STATE_HOME": str(tmp_path)}, [])
+
+
+def test_what_the_compiler_said_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(tmp_path / "bin", "echo 'x.c:1: fatal error: stdint.h: no such file' >&2; exit 1")
+    only(monkeypatch, tmp_path / "bin")
+    with pytest.raises(NoLibraryError, match=r"fatal error: stdint\.h"):
+        library({"XDG_STATE_HOME": str(tmp_path)}, [])
+
+
+def test_a_compiler_that_the_agent_may_write_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler(tmp_path / "bin", f"touch {tmp_path}/ran")
+    only(monkeypatch, tmp_path / "bin")
+    with pytest.raises(NoLibraryError, match="no C compiler"):
+        library({"XDG_STATE_HOME": str(tmp_path)}, [str(tmp_path / "bin")])
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_compiler_does_not_get_the_callers_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler(tmp_path / "bin", 'while [ "$1" != -o ]; do shift; done; /usr/bin/env > $2')
+    only(monkeypatch, tmp_path / "bin")
+    monkeypatch.setenv("GCC_EXEC_PREFIX", "/evil")
+    assert b"/evil" not in library({"XDG_STATE_HOME": str(tmp_path)}, [])

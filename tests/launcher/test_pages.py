@@ -1,0 +1,72 @@
+"""The page as the shims read it, and the log whatever the agent has made of it."""
+
+import os
+import struct
+
+import pytest
+
+from launcher import pages
+from launcher.pages import Log, Page
+
+
+def memory(length: int = pages.PAGE_BYTES) -> int:
+    descriptor = os.memfd_create("test")
+    os.ftruncate(descriptor, length)
+    return descriptor
+
+
+def test_the_page_has_the_layout_that_the_shims_read():
+    descriptor = memory()
+    Page(descriptor).begin(5, bytes(range(32)), pages.SEEDED | pages.CLOCKED)
+    content = os.pread(descriptor, 64, 0)
+    assert content[:32] == b"HARKPG1\0" + struct.pack("=QqII", 5, 0, 3, 0)
+    assert content[32:] == bytes(range(32))
+
+
+def test_no_clock_runs_backwards():
+    descriptor = memory()
+    page = Page(descriptor)
+    page.begin(100, bytes(32), 0)
+    for ns in (200, 150):
+        page.set_wall(ns)
+    for ns in (7, -5):
+        page.move_monotonic(ns)
+    assert page.wall_ns == 200
+    assert struct.unpack("=Qq", os.pread(descriptor, 16, 8)) == (200, 7)
+
+
+def test_a_seed_of_another_length_is_refused():
+    with pytest.raises(ValueError, match="32 bytes, not 3"):
+        Page(memory()).begin(0, b"abc", 0)
+
+
+def log_of(records: bytes = b"", paths: bytes = b"", taken: int | None = None) -> Log:
+    descriptor = memory(pages.LOG_BYTES)
+    os.pwrite(descriptor, struct.pack("=QQ", len(records) // 32 if taken is None else taken, len(paths)), 8)
+    os.pwrite(descriptor, paths, pages._PATHS_AT)
+    os.pwrite(descriptor, records, pages._RECORDS_AT)
+    return Log(descriptor)
+
+
+def test_what_was_logged_is_read_back():
+    log = log_of(b"r" * 64, b"/bin/a\0/bin/b\0/bin/a\0")
+    assert log.records() == (b"r" * 64, 0)
+    assert log.programs() == ["/bin/a", "/bin/b"]
+
+
+def test_numbers_beyond_the_room_are_counted_and_read_no_more():
+    log = log_of(taken=(1 << 64) - 1)
+    data, dropped = log.records()
+    assert len(data) == 32 << 18
+    assert dropped == (1 << 64) - 1 - (1 << 18)
+
+
+def test_what_is_no_path_is_no_program():
+    assert log_of(paths=b"relative\0\0/ok\0").programs() == ["/ok"]
+
+
+def test_a_log_that_the_agent_cut_short_reads_as_zeros():
+    log = log_of(b"r" * 32)
+    os.ftruncate(log._descriptor, 0)
+    assert log.records() == (b"", 0)
+    assert log.programs() == []

@@ -1,0 +1,74 @@
+"""Programs inside a real boundary with the preload, under a seed and a clock that the test sets."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from hark.determinism import LIBRARY, Determinism, begin
+from hark.shim_library import library
+from launcher.supervise import Boundary
+from tests.launcher.rig import PATH, SYSTEM_PYTHON, Result, contained
+
+SEED: Final = bytes(range(32))
+WALL_NS: Final = 1_700_000_000_000_000_000
+"""In the past, as a replay's is."""
+
+
+@cache
+def built() -> bytes:
+    """The library, built once for all tests of this process."""
+    with tempfile.TemporaryDirectory(prefix="hark-shim-") as folder:
+        return library({"XDG_STATE_HOME": folder}, [])
+
+
+def shimmed(
+    *argv: str,
+    seed: bytes = SEED,
+    wall_ns: int = WALL_NS,
+    clock: bool = True,
+    recorded: bytes | None = b"",
+    during: Callable[[Boundary], Any] | None = None,
+    env: dict[str, str] | None = None,
+    mono_ns: int = 0,
+    **options: Any,
+) -> Result:
+    """Run `argv`. As a replay with an empty log, unless `recorded` is None: then the clock is refreshed.
+
+    `found` of the result is the log's records.
+    """
+    controlled = Determinism(seed, clock, built(), recorded=recorded)
+
+    def before(boundary: Boundary) -> None:
+        begin(controlled, boundary.page, boundary.log, wall_ns)
+        boundary.page.move_monotonic(mono_ns)
+
+    variables = {"PATH": PATH, "HOME": "/home/agent", "LANG": "C.UTF-8", "LD_PRELOAD": LIBRARY} | (env or {})
+    return contained(
+        argv,
+        shim=True,
+        fixed_addresses=True,
+        files=controlled.files(),
+        before=before,
+        during=during,
+        after=lambda boundary: boundary.log.records()[0],
+        env=variables,
+        **options,
+    )
+
+
+def python(program: str, **options: Any) -> Result:
+    """Run a Python program on the system's interpreter."""
+    return shimmed(SYSTEM_PYTHON, "-c", program, **options)
+
+
+def shell(script: str, **options: Any) -> Result:
+    """Run a shell script."""
+    return shimmed("/bin/bash", "-c", script, **options)
+
+
+def installed(name: str) -> bool:
+    """Whether a program of that name is in the system's folders."""
+    return any(os.access(Path(folder) / name, os.X_OK) for folder in PATH.split(":"))
