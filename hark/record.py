@@ -39,12 +39,15 @@ def header(run_id: str, prepared: Prepared) -> Header:
     )
 
 
-def opening(run_id: str, prepared: Prepared) -> Iterator[Event]:
-    """Yield the events that say what was asked for: before the boundary stands."""
+def opening(run_id: str, prepared: Prepared, began_at: int | None = None) -> Iterator[Event]:
+    """Yield the events that say what was asked for: before the boundary stands.
+
+    `began_at` is the Unix time, in ns, that the times of events count from: now, unless given.
+    """
     plan, policy = prepared.plan, prepared.policy
     yield RunStart(
         run_id=run_id,
-        started_at=time.time_ns(),
+        started_at=time.time_ns() if began_at is None else began_at,
         recorder=RECORDER,
         argv_hash=_hash_of(list(plan.argv)),
         policy_hash=content_hash(policy.raw),

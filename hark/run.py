@@ -93,6 +93,8 @@ class Run:
         self.broker: Broker | None = None
         self.limit: str | None = None
         self.stopped: str | None = None
+        self.began_at = 0
+        """Unix nanoseconds at which the times of the record's events begin to count."""
         # Held open from before the agent starts, but opened after the fork: no process inside has it.
         self.destination: Destination | None = None
 
@@ -107,6 +109,7 @@ class Run:
         header = record.header(self.place.run_id, self.prepared)
         if self.place.output is not None:
             self.destination = Destination.open(self.place.output)
+        self.began_at = time.time_ns()
         try:
             writer = Writer.create(
                 self.place.path,
@@ -248,7 +251,6 @@ class Run:
     def _start(self, writer: Writer) -> Mediator:
         """Put everything in place and on the record, then let the agent go."""
         from hark import record
-        from hark.bundle.bounds import RunStart
         from mediator import trust
         from mediator.ca import RunCA
         from mediator.serve import Mediator
@@ -256,11 +258,8 @@ class Run:
         published = self._publish()
         roots = trust.host_roots(self.environ)
         ca = RunCA.create(datetime.now(UTC))
-        started_at = 0
         for event in self.opening():
             writer.append(event)
-            if isinstance(event, RunStart):
-                started_at = event.started_at
         mediator = Mediator(
             self.config(roots),
             self.boundary.sockets,
@@ -273,7 +272,7 @@ class Run:
         )
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         if self.plan.shim:
-            self.set_clock(writer, started_at)
+            self.set_clock(writer)
         mediator.start()
         files = files_for(ca, roots, self.plan, self.environ) | self.prepared.controlled.files()
         try:
@@ -287,15 +286,15 @@ class Run:
         """Yield what stands on the record before the boundary does."""
         from hark import record
 
-        yield from record.opening(self.place.run_id, self.prepared)
+        yield from record.opening(self.place.run_id, self.prepared, self.began_at)
         if self.prepared.controlled.mechanisms:
             yield self.prepared.controlled.opening()
 
-    def set_clock(self, writer: Writer, started_at: int) -> None:
+    def set_clock(self, writer: Writer) -> None:
         """Begin the page that the agent's shims read, and have what comes in move its clock."""
         page = self.boundary.page
-        determinism.begin(self.prepared.controlled, page, self.boundary.log, started_at)
-        writer.on_frame = determinism.on_frame(page, started_at)
+        determinism.begin(self.prepared.controlled, page, self.boundary.log, self.began_at)
+        writer.on_frame = determinism.on_frame(page, self.began_at)
 
     def closing(self) -> Iterator[Event]:
         """Yield what is on the record after the agent has ended, before how it did."""

@@ -164,9 +164,9 @@ LOOPS = {
 def test_a_loop_that_waits_for_the_clock_ends_when_recording(way: str) -> None:
     program = f"""
 import select, subprocess, threading, time
-end, began = time.time() + 0.5, time.monotonic()
+end = time.time() + 0.5
 while time.time() < end: {LOOPS[way]}
-print(round(time.monotonic() - began, 1) >= 0.5)
+print(time.time() >= end)
 """
     result = python(program, recorded=None)
     assert result.out == "True\n", result.err
