@@ -18,6 +18,8 @@ from mediator.link import Link
 
 AT_ONCE: Final = 1 << 16
 ALPN: Final = (b"h2", b"http/1.1", b"http/1.0")
+"""In the order in which servers choose. Clients list what they can, some the older protocol first: httpx,
+which then takes for granted that HTTP/2 is spoken, since every server that can speaks it."""
 
 
 class NameMismatch(HarkError):  # noqa: N818  # reads as what it is: two parsers of one message disagreed
@@ -96,7 +98,7 @@ def check_name(data: TlsData, link: Link) -> None:
 
 
 def _select(_connection: SSL.Connection, offered: list[bytes]) -> bytes | Any:
-    for protocol in offered:
-        if protocol in ALPN:
+    for protocol in ALPN:
+        if protocol in offered:
             return protocol
     return SSL.NO_OVERLAPPING_PROTOCOLS

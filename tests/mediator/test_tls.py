@@ -16,11 +16,12 @@ def test_each_name_is_shown_its_own_certificate_signed_by_the_run() -> None:
                 assert certificate["subjectAltName"] == (("DNS", name),)
 
 
-def test_the_protocol_that_the_agent_prefers_is_spoken() -> None:
+def test_the_newest_protocol_that_the_agent_offers_is_spoken_in_whatever_order_it_lists_them() -> None:
     with running(API) as rig:
         for offered, chosen in (
             (("h2", "http/1.1"), "h2"),
-            (("http/1.1", "h2"), "http/1.1"),
+            (("http/1.1", "h2"), "h2"),
+            (("spdy/3", "http/1.1"), "http/1.1"),
             (("http/1.1",), "http/1.1"),
             ((), None),
         ):
