@@ -5,7 +5,7 @@ export PYTHON
 PY := .venv/bin/python
 LOCKED := pyproject.toml .ci/setup
 
-.PHONY: demo test lint unit attack e2e clients bench controls lock clean
+.PHONY: demo test lint unit attack e2e clients bench controls fidelity lock clean
 
 demo: .venv/.run
 	@$(PY) -m demo
@@ -21,6 +21,9 @@ bench: .venv/.dev  ## writes docs/benchmarks.md; the others of tests/bench run a
 
 controls: .venv/.dev  ## every trap, defended and with its defence taken away
 	@$(PY) -m tests.attacks
+
+fidelity: .venv/.dev .clients/.done  ## writes docs/fidelity.md: shapes of agents, recorded once and replayed ten times
+	@$(PY) -m fidelity -n 10 --write docs/fidelity.md
 
 lock: .venv/.run  ## UPGRADE="name ..." moves those packages
 	.ci/relock

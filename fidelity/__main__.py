@@ -1,0 +1,116 @@
+"""Records and replays the shapes, and prints the table of docs/fidelity.md: `make fidelity`.
+
+    python -m fidelity [-n N] [--quick] [--heavy] [--only NAME]... [--write FILE]
+
+Exits with 1 if a row is not as promised or a control is not seen.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from fidelity import page
+from fidelity.controls import Control, controls, subject
+from fidelity.page import Row
+from fidelity.people import recorder, replayer
+from fidelity.recording import Kit, recorded
+from fidelity.replaying import replay
+from fidelity.shape import ROOT, Folder, folders
+from tests.support.user import User
+
+
+def main() -> int:
+    """Run what is asked for."""
+    asked = arguments()
+    os.umask(0o022)
+    chosen = choose(asked)
+    with recorder() as kit:
+        user = replayer(kit.user)
+        print(page.HEAD, flush=True)
+        rows = []
+        for folder in chosen:
+            rows.append(row(folder, kit, user, asked.n))
+            print(rows[-1].cells(), flush=True)
+        print(f"\n{page.HEAD_CONTROLS}", flush=True)
+        found = checked(kit, user)
+    if asked.write:
+        page.write(
+            rows, found, f"make fidelity    # {' '.join(['python -m fidelity', *sys.argv[1:]])}", asked.write
+        )
+    return verdict(rows, found)
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m fidelity", description=__doc__, add_help=True)
+    parser.add_argument("-n", type=int, default=10, help="how often each recording is replayed")
+    parser.add_argument("--quick", action="store_true", help="only the shapes that need nothing fetched")
+    parser.add_argument("--heavy", action="store_true", help="the agents of fidelity/heavy too")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only this shape; may be repeated")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page there")
+    return parser.parse_args()
+
+
+def choose(asked: argparse.Namespace) -> list[Folder]:
+    """The shapes that are asked for. Ends with 2 where one of them is none."""
+    known = [*folders(), *(folders("heavy") if asked.heavy else ())]
+    names = {folder.name for folder in known}
+    for name in asked.only or ():
+        if name not in names:
+            print(
+                f"fidelity: there is no shape {name}; there are: {', '.join(sorted(names))}", file=sys.stderr
+            )
+            raise SystemExit(2)
+    wanted = [folder for folder in known if asked.only is None or folder.name in asked.only]
+    return [folder for folder in wanted if folder.shape.quick or not asked.quick]
+
+
+def row(folder: Folder, kit: Kit, user: User, times: int) -> Row:
+    """Record and replay one shape."""
+    if missing := missing_for(folder, kit):
+        return Row(folder, "", missing=missing)
+    with ExitStack() as stack:
+        try:
+            recording = stack.enter_context(recorded(folder, kit))
+        except AssertionError as error:
+            return Row(folder, str(error) or "the recorded run was not as meant")
+        faults = [replay(recording, kit, user, turn).fault(recording.out) for turn in range(times)]
+        return Row(folder, "", tuple(faults))
+
+
+def missing_for(folder: Folder, kit: Kit) -> str:
+    """What a shape needs and this machine has not."""
+    program = folder.shape.program
+    if program and not shutil.which(program, path=kit.user.env["PATH"]):
+        return f"{program} is not on this machine"
+    return "needs make .clients/.done" if folder.shape.packages and kit.packages is None else ""
+
+
+def checked(kit: Kit, user: User) -> list[Control]:
+    """Try the controls, and print what came of them."""
+    found = []
+    with recorded(subject(), kit) as recording:
+        for control in controls(recording, kit, user):
+            found.append(control)
+            print(page.control_row(control), flush=True)
+    return found
+
+
+def verdict(rows: Sequence[Row], found: Sequence[Control]) -> int:
+    """Say what is not as promised; 0 if nothing is."""
+    wrong = [one.folder.name for one in rows if not one.holds]
+    unseen = [control.name for control in found if not control.seen]
+    if wrong:
+        print(f"not as promised: {', '.join(wrong)}")
+    if unseen:
+        print(f"controls that were not seen: {', '.join(unseen)}")
+    return 1 if wrong or unseen else 0
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(main())

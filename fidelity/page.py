@@ -1,0 +1,129 @@
+"""The tables of docs/fidelity.md, from one run. What another module writes into the page is kept as it is."""
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fidelity.controls import Control
+from fidelity.shape import ROOT, Folder
+
+PAGE: Final = ROOT / "docs" / "fidelity.md"
+HEAD: Final = "| shape | what it is | recorded | N | equal | first divergence |\n|---|---|---|---|---|---|"
+HEAD_CONTROLS: Final = "| control | must come out | came out | seen |\n|---|---|---|---|"
+SOURCES: Final = re.compile(r"<!-- sources -->\n.*<!-- /sources -->\n", re.DOTALL)
+NO_SOURCES: Final = """<!-- sources -->
+A row for each source of time, chance and order, by runtime, has not been made yet.
+<!-- /sources -->
+"""
+LONGEST: Final = 400
+INTRODUCTION: Final = """# Fidelity
+
+How well runs are replayed. Each row is an agent of its own kind in `fidelity/shapes/`: it is recorded once,
+with the servers that it talks to on this machine, and what it printed and what the servers saw is looked at.
+Then the servers are stopped, its project is removed, and the bundle is replayed N times. Each replay is a fresh
+process of another user in another directory, with another home, zone and language, beside one or two processes
+that keep the processors busy, in a network namespace where nothing is. A replay counts as equal only if
+`hark replay` says so, the agent printed the same again, and not one packet was sent in that namespace, toward the
+addresses of the servers or any other.
+
+This page is what one run of
+
+    {command}
+
+wrote. It fails if a row that is promised is not equal N times, or if a control is not seen. The quick rows run
+with N = 2 in `make test`.
+"""
+SHAPES: Final = "## Shapes\n"
+NOT_COVERED: Final = """## Not covered
+
+What is decided inside the boundary, by the kernel's scheduler alone, crosses no border that could be recorded.
+These rows show that the verdict is no guess: where a replay goes another way, it says so and says where.
+"""
+CONTROLS: Final = """## Controls
+
+Tried on every run: the recording of `repeat`, to which something was done. What is signed again was signed by a
+stranger's key, so only what it does to the replay can be noticed.
+"""
+SOURCE_TABLE: Final = "## Sources, by runtime\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One shape's result."""
+
+    folder: Folder
+    recorded: str
+    """Empty if the recording was as meant, else what was wrong with it."""
+    faults: tuple[str, ...] = ()
+    """One for each replay, empty if it was equal."""
+    missing: str = ""
+    """What is not on this machine."""
+
+    @property
+    def equal(self) -> int:
+        """How many replays were."""
+        return self.faults.count("")
+
+    @property
+    def promised(self) -> bool:
+        """Whether the row is to hold each time."""
+        return self.folder.shape.not_covered is None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the row is as promised. What is not covered may diverge, but not come out falsely equal."""
+        if self.missing:
+            return True
+        if self.recorded:
+            return False
+        if not self.promised:
+            return not any(fault.startswith("EQUAL") for fault in self.faults)
+        return self.equal == len(self.faults)
+
+    def cells(self) -> str:
+        """The row of the table."""
+        first = next((fault for fault in self.faults if fault), self.recorded or "-")
+        recorded = self.missing or ("NO" if self.recorded else "yes")
+        counts = (str(len(self.faults)), str(self.equal)) if self.faults else ("-", "-")
+        return table_row(self.folder.name, self.folder.shape.about, recorded, *counts, first)
+
+
+def table_row(*cells: str) -> str:
+    """One row; what would end a cell is taken out, and a long one is cut."""
+    clean = (re.sub(r"\s+", " ", cell).replace("|", "\\|").strip()[:LONGEST] for cell in cells)
+    return f"| {' | '.join(clean)} |"
+
+
+def control_row(control: Control) -> str:
+    """One control."""
+    return table_row(control.name, control.must, control.came, "yes" if control.seen else "NO")
+
+
+def machine() -> str:
+    """Where it was run."""
+    release = platform.release().partition("-")[0]
+    who = "root, who becomes two ordinary users" if os.geteuid() == 0 else "one ordinary user"
+    return f"This run: {os.cpu_count()} cores, Linux {release}, Python {platform.python_version()}, started by {who}."
+
+
+def write(rows: Sequence[Row], found: Iterable[Control], command: str, page: Path = PAGE) -> None:
+    """Write the page anew, but keep the section on sources."""
+    kept = SOURCES.search(page.read_text()) if page.exists() else None
+    promised = [row.cells() for row in rows if row.promised]
+    others = [row.cells() for row in rows if not row.promised]
+    why = [f"- `{row.folder.name}`: {row.folder.shape.not_covered}." for row in rows if not row.promised]
+    counted = sum(row.equal for row in rows if row.promised)
+    tried = sum(len(row.faults) for row in rows if row.promised)
+    lines = [
+        INTRODUCTION.format(command=command),
+        f"{machine()} {counted} of {tried} replays of the shapes were equal.",
+        "",
+    ]
+    lines += [SHAPES, HEAD, *promised, "", NOT_COVERED, HEAD, *others, "", *why, ""]
+    lines += [CONTROLS, HEAD_CONTROLS, *map(control_row, found), ""]
+    lines += [SOURCE_TABLE, kept[0] if kept else NO_SOURCES]
+    page.write_text("\n".join(lines))

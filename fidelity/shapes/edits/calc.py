@@ -1,0 +1,6 @@
+"""Sums."""
+
+
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a - b

@@ -1,0 +1,20 @@
+"""The openai SDK against a stub that calls tools."""
+
+from fidelity.models import openai
+from fidelity.serving import built
+from fidelity.shape import Outcome, Shape
+from fidelity.talks import KEY, talked
+
+
+def expect(run: Outcome) -> None:
+    """Two turns each."""
+    talked(run, "/v1/chat/completions", conversations=3)
+
+
+SHAPE = Shape(
+    about="the openai SDK, 3 asynchronous conversations with tools",
+    serve=built(openai, "api.openai.com"),
+    expect=expect,
+    caller={"REAL_KEY": KEY},
+    packages=True,
+)
