@@ -91,6 +91,8 @@ class Broker:
         or hexadecimal gives back a text that nothing else would know."""
         self._values = Table()
         self._tables: dict[tuple[Destination, Surface], Table] = {}
+        self._bound: dict[Destination, bool] = {}
+        self._free: dict[tuple[Destination, Surface], tuple[Held, ...]] = {}
         placeholders: dict[bytes, str] = {}
         for secret in held:
             check_value(secret.name, secret.value)
@@ -122,7 +124,13 @@ class Broker:
 
     def binds(self, target: Destination) -> bool:
         """Tell whether any credential may go to `target`."""
-        return any(held.surfaces_for(target) is not None for held in self._held)
+        known = self._bound
+        binds = known.get(target)
+        if binds is None:
+            binds = any(held.surfaces_for(target) is not None for held in self._held)
+            if len(known) < MAX_TABLES:
+                known[target] = binds
+        return binds
 
     def held(self) -> tuple[Held, ...]:
         """Return all credentials, with their values: for what signs requests (`mediator.signing`)."""
@@ -229,7 +237,13 @@ class Broker:
 
     def may_stand(self, target: Destination, surface: Surface) -> tuple[Held, ...]:
         """Return the credentials that may stand there."""
-        return tuple(held for held in self._held if surface in (held.surfaces_for(target) or ()))
+        known = self._free
+        free = known.get((target, surface))
+        if free is None:
+            free = tuple(held for held in self._held if surface in (held.surfaces_for(target) or ()))
+            if len(known) < MAX_TABLES:
+                known[target, surface] = free
+        return free
 
     def incoming(self, *, same_length: bool = False) -> StreamSwap:
         """Return what puts placeholders in the place of values in one stream to the agent."""
@@ -275,6 +289,8 @@ class Broker:
         """Make ready for what is held now. Whoever reads meanwhile sees all of it or none."""
         held = self._held
         self._tables = {}
+        self._bound = {}
+        self._free = {}
         self._any_placeholder = Table(
             [Pair(one.name, one.placeholder.encode(), b"", "anywhere") for one in held]
         )

@@ -260,6 +260,8 @@ class AgentConnection(ConnectionHandler):
         io = self.transports.get(connection)
         if io is None or not isinstance(io.writer, asyncio.StreamWriter):
             return
+        if not io.writer.transport.get_write_buffer_size():
+            return
         try:
             await io.writer.drain()
         except OSError as error:

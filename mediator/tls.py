@@ -6,9 +6,10 @@ ends without close_notify, so that a client can tell it from one that is complet
 
 from typing import Any, Final
 
-from mitmproxy.proxy import commands, layer
+from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.tls import ClientTLSLayer
+from mitmproxy.proxy.tunnel import TunnelState
 from mitmproxy.tls import TlsData
 from OpenSSL import SSL
 
@@ -30,6 +31,28 @@ class NameMismatch(HarkError):  # noqa: N818  # reads as what it is: two parsers
 
 class AgentTls(ClientTLSLayer):
     """mitmproxy's layer, with a close_notify at a regular end."""
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """As mitmproxy does, but for data once the handshake is over: that takes no more deciding."""
+        if self.tunnel_state is not TunnelState.OPEN or type(event) is not events.DataReceived:
+            return super()._handle_event(event)
+        if event.connection is self.conn:
+            return self.receive_data(event.data)
+        return self.event_to_child(event)
+
+    def event_to_child(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Pass an event on, and encrypt what comes of it for the agent."""
+        if self.tunnel_state is not TunnelState.OPEN:
+            yield from super().event_to_child(event)
+            return
+        for command in self.child_layer.handle_event(event):
+            if type(command) is commands.SendData:
+                if command.connection is self.conn:
+                    yield from self.send_data(command.data)
+                else:
+                    yield command
+            else:
+                yield from self._handle_command(command)
 
     def tls_interact(self) -> layer.CommandGenerator[None]:
         """Send what OpenSSL has to send. That nothing is left, a read that is not filled says already."""
@@ -60,7 +83,7 @@ class Below(layer.Layer):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
 
-    def _handle_event(self, event: layer.mevents.Event) -> layer.CommandGenerator[None]:
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         raise RuntimeError(f"{type(event).__name__} has no place below TLS")
 
 

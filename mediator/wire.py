@@ -265,7 +265,11 @@ class AgentHttp1(_TrailingConnection, Http1Server):
 
 
 class UpstreamHttp1(_TrailingConnection, Http1Client):
-    """The real server's side."""
+    """The real server's side. It never waits for the answer to a command."""
+
+    def handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        """Handle an event at once: nothing that is yielded here has to be waited for."""
+        return self._handle_event(event)
 
     _Trailers = ResponseTrailers
     _interim = 0
