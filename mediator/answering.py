@@ -22,6 +22,7 @@ from mediator import answers, bodies
 from mediator.answers import passed_trailers
 from mediator.bodies import StoppedError
 from mediator.ending import DISCARD_S
+from mediator.fields import length
 from mediator.stream import Agent, Commands, Server
 from mediator.talking import SWITCHED, Talking
 from mediator.transcript import Headers
@@ -34,6 +35,10 @@ class Answering(Talking):
     """What the server sends."""
 
     _answer_trailers: Headers = ()
+    _whole: int | None = None
+    """What the body has by its announcement; None where nothing was announced, or something came already."""
+    _over = False
+    """Whether the body came whole, in one piece: what comes after it is none of it."""
 
     def _on_interim(self, event: InterimHeaders) -> Commands:
         """Pass an interim answer on, but no second 100: hark has given that one itself."""
@@ -72,6 +77,7 @@ class Answering(Talking):
             return
         answers.standardise(response)
         self._server = Server.BODY
+        self._whole = length(headers)
         self.transcript.response(response.status_code, headers)
         if self._watch is not None and not event.end_stream:
             self._watch.answered(headers)
@@ -92,13 +98,21 @@ class Answering(Talking):
         if self._server is not Server.BODY:
             return
         try:
-            passed = self._answer_body.feed(data)
+            passed = self._looked_at(data)
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return
         yield from self._pass(passed)
         if self._answer_body.waiting:
             yield from self._wait_a_moment()
+
+    def _looked_at(self, data: bytes) -> bytes:
+        """Return what may pass of a piece: of a whole body all, and nothing of it has to be held back."""
+        if self._over:
+            raise RuntimeError("more of a body than was announced")
+        self._over = self._whole == len(data)
+        self._whole = None
+        return self._answer_body.whole(data) if self._over else self._answer_body.feed(data)
 
     def _release(self) -> Commands:
         """Pass on what waited: nothing came that would make a credential of it."""
@@ -116,7 +130,8 @@ class Answering(Talking):
         if self._server is not Server.BODY:
             return
         try:
-            yield from self._pass(self._answer_body.finish())
+            if not self._over:
+                yield from self._pass(self._answer_body.finish())
             if self._watch is not None:
                 self._watch.finish()
             self._answer_trailers = bodies.turned_trailers(self.link, self._answer_trailers)

@@ -20,7 +20,7 @@ from hark.policy.decide import Deny
 from mediator import bodies, outgoing
 from mediator.bodies import StoppedError
 from mediator.ending import Ending
-from mediator.fields import values_of
+from mediator.fields import length
 from mediator.judgement import Refusal, judge_trailers
 from mediator.mcp.watch import Head, Watch
 from mediator.outgoing import Framing
@@ -50,7 +50,7 @@ class Asking(Ending):
 
     def _on_head(self, event: RequestHeaders) -> Commands:
         self._asked = event.request
-        self._owed = _length(event.request)
+        self._owed = length(event.request.headers.fields)
         judged = outgoing.judged(event.request, self.link)
         if event.end_stream and self._owed and not isinstance(judged, Refusal):
             judged = Refusal(400, Deny(_SHORT, ""))
@@ -241,9 +241,3 @@ class Asking(Ending):
             raise RuntimeError("a connection without a request")
         framing = Framing(size=size, resized=self._request_body.sent.resizes, h2=upstream.alpn == b"h2")
         return outgoing.head(request, forward, self.link, framing, self._sent)
-
-
-def _length(request: http.Request) -> int | None:
-    """Return what a request's head says of its body's length; what is no length is judged elsewhere."""
-    text = b", ".join(values_of(request.headers.fields, b"content-length"))
-    return int(text) if text.isdigit() else None

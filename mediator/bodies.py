@@ -268,7 +268,7 @@ class _Told:
     def whole(self, data: bytes) -> bytes:
         """Take all of a body and return all that may pass."""
         with self._stopping:
-            if isinstance(self._way, RequestText):
+            if isinstance(self._way, RequestText | AnswerBody):
                 return self._way.whole(data)
             return (self._way.feed(data) if data else b"") + self._way.finish()
 

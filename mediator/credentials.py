@@ -17,6 +17,7 @@ import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from blake3 import blake3
@@ -259,9 +260,9 @@ class Broker:
 
     def echoes(self, fields: HeaderList) -> bool:
         """Tell whether a value stands in header fields: in a part of one, or in all values put together."""
-        values = b"".join(value for _, value in fields)
-        parts = b"\n".join(part for field in fields for part in field)
-        return self._values.has(normal(parts)) or self._values.has(normal(values))
+        values = b"".join([value for _, value in fields])
+        parts = b"\n".join(chain.from_iterable(fields))
+        return self._values.has(normal(parts + b"\0" + values))  # a NUL is in no value, however it is spelled
 
     def refusal(self, found: FoundError) -> Refused:
         """Say why something with a placeholder in it is not sent."""

@@ -67,6 +67,12 @@ class AnswerBody:
         """Take a piece and return what may pass."""
         return (self._way or self._text).feed(data)
 
+    def whole(self, data: bytes) -> bytes:
+        """Take all of a body and return all that may pass."""
+        if self._way is None:
+            return self._text.whole(data)
+        return (self._way.feed(data) if data else b"") + self._way.finish()
+
     def release(self) -> bytes:
         """Return what waited."""
         held = self._text.release()

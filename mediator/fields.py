@@ -10,6 +10,7 @@ from typing import Final
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_BREAKS: Final = (b"\r", b"\n", b"\0")
+MAX_DIGITS: Final = 18  # of a length: no body has an exabyte, and Python reads no endless number
 _OF_ONE_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"upgrade", b"http2-settings")
 )
@@ -38,6 +39,12 @@ def values_of(headers: tuple[tuple[bytes, bytes], ...], name: bytes) -> list[byt
     """Return the values of a field in their order; `name` in lower case."""
     size = len(name)
     return [value for spelled, value in headers if len(spelled) == size and spelled.lower() == name]
+
+
+def length(headers: tuple[tuple[bytes, bytes], ...]) -> int | None:
+    """Return what a head says of its body's length; None where it says nothing, or what is no length."""
+    text = b", ".join(values_of(headers, b"content-length"))
+    return int(text) if text.isdigit() and len(text) <= MAX_DIGITS else None
 
 
 def trailer_allowed(name: bytes) -> bool:

@@ -18,6 +18,7 @@ from hark.bundle.events import (
 from mediator.wire import MAX_INTERIM
 from tests.fakes.upstream import Call, early
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, plain, raw, secret
+from tests.mediator.test_stream import stream
 
 
 def test_a_server_sent_event_reaches_the_agent_before_the_server_writes_the_next() -> None:
@@ -323,3 +324,38 @@ def test_an_early_413_reaches_the_agent_and_the_connection_does_not_hang() -> No
         assert got.startswith(b"HTTP/1.1 413")
         (end,) = rig.recorder.wait_for(LlmResponseEnd)
         assert (end.status, end.error) == (413, "")
+
+
+def test_an_answer_that_comes_whole_is_recorded_once_and_nothing_of_its_end_is_held_back() -> None:
+    body = b'{"ends": "like the beginning of a value: ' + VALUE[:-1].encode()
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
+        upstream.routes["/w"] = lambda call: call.reply(200, body)
+        client.request("GET", "/w")
+        assert client.getresponse().read() == body
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert [event.data for event in rig.recorder.of(LlmResponseChunk)] == [body]
+
+
+def test_an_answer_that_comes_whole_gives_the_placeholder_for_a_value_at_its_very_end() -> None:
+    with (
+        pair(secrets=(secret(VALUE, API, placeholder=PLACEHOLDER),)) as (rig, upstream),
+        rig.https() as client,
+    ):
+        upstream.routes["/w"] = lambda call: call.reply(200, b"it is " + VALUE.encode())
+        client.request("GET", "/w")
+        assert client.getresponse().read() == b"it is " + PLACEHOLDER.encode()
+    assert rig.fatal == []
+
+
+def test_more_of_a_body_than_was_announced_is_no_part_of_it() -> None:
+    one = stream()
+    one._whole = 3
+    assert one._looked_at(b"abc") == b"abc"
+    with pytest.raises(RuntimeError, match="more of a body"):
+        one._looked_at(b"d")
+
+
+def test_a_piece_that_is_not_the_whole_is_followed_by_others() -> None:
+    one = stream()
+    one._whole = 6
+    assert one._looked_at(b"abc") + one._looked_at(b"def") == b"abcdef"

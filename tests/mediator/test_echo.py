@@ -257,3 +257,11 @@ def test_an_agent_that_spells_a_placeholder_in_ever_new_ways_is_stopped() -> Non
     for number in range(200):  # names of users are no spelling
         basic = (b"Authorization", b"Basic " + base64.b64encode(f"{number}:{PLACEHOLDER}".encode()))
         assert isinstance(BROKER.inject([basic], Destination("api.example.test", 443)), Injected)
+
+
+@pytest.mark.parametrize("coding", [b"", b"gzip"])
+def test_a_whole_body_is_turned_as_its_pieces_are(coding: bytes) -> None:
+    body = way(*(coding,) if coding else ())
+    assert isinstance(body, AnswerBody)
+    done = body.whole(pack(coding, TEXT) if coding else TEXT)
+    assert (unpack(coding, done) if coding else done) == SWAPPED

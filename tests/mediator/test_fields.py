@@ -2,7 +2,7 @@
 
 import pytest
 
-from mediator.fields import connection_wrong, one_line, trailer_allowed, values_of
+from mediator.fields import connection_wrong, length, one_line, trailer_allowed, values_of
 
 FORBIDDEN = (
     "Host Connection Content-Length Transfer-Encoding Authorization Cookie Set-Cookie TE Trailer Upgrade"
@@ -43,3 +43,11 @@ def test_the_values_of_a_field_are_found_however_its_name_is_spelled_and_in_thei
     headers = ((b"A-B", b"1"), (b"c", b"2"), (b"a-b", b"3"), (b"A-B-C", b"4"), (b"A_B", b"5"))
     assert values_of(headers, b"a-b") == [b"1", b"3"]
     assert values_of(headers, b"d") == []
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [([b"12"], 12), ([], None), ([b"1", b"1"], None), ([b"+1"], None), ([b""], None), ([b"9" * 5000], None)],
+)
+def test_a_length_is_digits_said_once(values: list[bytes], wanted: int | None) -> None:
+    assert length(tuple((b"Content-Length", value) for value in values)) == wanted
