@@ -21,6 +21,7 @@ from hark.bundle.events import (
     DnsQuery,
     EgressAttempt,
     EgressDecision,
+    Input,
     Interim,
     LlmRequest,
     LlmResponseChunk,
@@ -33,6 +34,7 @@ from hark.bundle.events import (
     WebSocketMessage,
 )
 from hark.bundle.fields import Pairs
+from hark.replay.canonical import Gathering, Rules
 
 NO_ANSWER: Final = 502
 """The status of the page that hark answers with where there is no answer."""
@@ -98,7 +100,11 @@ class Refused(NamedTuple):
     reason: str
 
 
-type Piece = Early | Head | Data | Tail | End | Failed | Withheld | Refused
+class Typed(NamedTuple):
+    """Input that the agent got: the event itself has it."""
+
+
+type Piece = Early | Head | Data | Tail | End | Failed | Withheld | Refused | Typed
 
 
 class Part(NamedTuple):
@@ -132,12 +138,26 @@ class Recorded:
     """The end of the request, `head` itself where it was recorded whole; None: it never ended."""
     left: Action | None = None
     """The agent's going away in the middle."""
-    body: bytearray = field(default_factory=bytearray)
+    sent: int = 0
+    """Bytes of the request's body, as far as it went."""
+    gathered: Gathering = field(init=False)
     parts: list[Part] = field(default_factory=list)
     unplayable: str = ""
     """Why the answer is not there."""
     closed: bool = False
     head_part: Part | None = None
+
+    _key: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.gathered = Gathering(self.request)
+        self.sent = len(self.request.body)
+
+    def key(self, rules: Rules) -> bytes:
+        """Return what the request is found by; it is made once."""
+        if not self._key:
+            self._key = self.gathered.canonical(rules).key
+        return self._key
 
     @property
     def seq(self) -> int:
@@ -176,6 +196,8 @@ class Recording:
     decisions: list[Decision] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     """In the order of the recording."""
+    inputs: dict[int, Part] = field(default_factory=dict)
+    """By their events."""
     ended: Action | None = None
     """The run's end."""
 
@@ -225,14 +247,14 @@ class _Reading:
     def request(self, frame: Frame, event: LlmRequest) -> None:
         action = self.act(frame, words_of(event))
         recorded = Recorded(event, action, None if event.streaming else action)
-        recorded.body += event.body
         self.recording.exchanges.setdefault(event.exchange, recorded)
 
     def request_chunk(self, frame: Frame, event: RequestChunk) -> None:
         recorded = self._open(event.exchange)
         if recorded is None or recorded.end is not None:
             return
-        recorded.body += event.data
+        recorded.gathered.add(event)
+        recorded.sent += len(event.data)
         if event.last:
             recorded.end = self.act(frame, f"the end of {recorded}")
 
@@ -289,6 +311,9 @@ class _Reading:
         if recorded is not None:
             recorded.unplayable = why
 
+    def input(self, frame: Frame, _event: Input) -> None:
+        self.recording.inputs[frame.seq] = Part(frame.seq, frame.time_ns, Typed())
+
     def attempt(self, frame: Frame, event: EgressAttempt) -> None:
         self._asked["egress", event.host] = frame
 
@@ -343,7 +368,7 @@ class _Reading:
     def _part(self, frame: Frame, exchange: int, piece: Piece, *, closed: bool = False) -> None:
         recorded = self.recording.exchanges.get(exchange)
         if recorded is not None and recorded.closed is closed:
-            recorded.parts.append(Part(frame.seq, frame.time_ns, piece, len(recorded.body)))
+            recorded.parts.append(Part(frame.seq, frame.time_ns, piece, recorded.sent))
 
     def _head_here(self, frame: Frame, exchange: int) -> None:
         """The head came no later than this; what it says stands in the exchange's end."""
@@ -360,7 +385,7 @@ class _Reading:
             if isinstance(part.piece, Head):
                 recorded.parts[at] = part._replace(piece=head)
                 return
-        recorded.parts.append(Part(frame.seq, frame.time_ns, head, len(recorded.body)))
+        recorded.parts.append(Part(frame.seq, frame.time_ns, head, recorded.sent))
 
 
 def asked_of(tried: EgressAttempt, *, allowed: bool) -> tuple[str, ...]:
@@ -391,6 +416,7 @@ _READERS: Final[Mapping[type[Any], _Reader]] = {
     Trailers: _Reading.trailers,
     LlmResponseEnd: _Reading.response_end,
     BodyHash: _Reading.body_hash,
+    Input: _Reading.input,
     WebSocketMessage: _Reading.message,
     EgressAttempt: _Reading.attempt,
     EgressDecision: _Reading.decision,

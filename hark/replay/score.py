@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 from hark.bundle.events import (
     AGENT_LEFT,
@@ -32,6 +32,7 @@ from hark.bundle.events import (
     LlmResponseEnd,
     RequestChunk,
 )
+from hark.replay.canonical import NO_RULES, Canonical, Gathering, Rules
 from hark.replay.recorded import (
     Action,
     Decision,
@@ -39,6 +40,7 @@ from hark.replay.recorded import (
     Part,
     Recorded,
     Refused,
+    Typed,
     Withheld,
     asked_of,
     question_of,
@@ -46,17 +48,19 @@ from hark.replay.recorded import (
     words_of,
 )
 
+type Nearest = Callable[[Canonical, Sequence[tuple[int, Canonical]]], str]
+"""MUST say in words which of some recorded requests, each with its event, is nearest to one, and what
+differs; nothing where none is near."""
 
-class Keys(Protocol):
-    """What makes two requests the same."""
 
-    def key(self, request: LlmRequest, body: bytes | None) -> Hashable:
-        """Return the key of a request, or of its head alone where `body` is None. MUST take any bytes."""
-        ...
-
-    def nearest(self, request: LlmRequest, body: bytes | None, recorded: list[Recorded]) -> str:
-        """Return in words which of `recorded` is nearest and what differs; nothing where none is near."""
-        ...
+def named_alike(request: Canonical, recorded: Sequence[tuple[int, Canonical]]) -> str:
+    """Name the first recorded request to the same place, and what of it differs."""
+    for seq, other in recorded:
+        if other.name == request.name:
+            parts = zip(Canonical._fields, request, other, strict=True)
+            differing = [part for part, mine, theirs in parts if mine != theirs]
+            return f"nearest is event {seq}, of which {', '.join(differing) or 'nothing'} differs"
+    return ""
 
 
 class Miss(NamedTuple):
@@ -73,7 +77,8 @@ class Live:
     """An exchange of the replay's."""
 
     request: LlmRequest
-    body: bytearray = field(default_factory=bytearray)
+    gathered: Gathering
+    sent: int
     claim: Recorded | None = None
     """Whose head this one's stands for, until it is matched."""
     recorded: Recorded | None = None
@@ -96,16 +101,21 @@ class Live:
 class Score:
     """One recording, and how far a replay of it is."""
 
-    def __init__(self, frames: Iterable[Frame], keys: Keys) -> None:
+    def __init__(
+        self, frames: Iterable[Frame], rules: Rules = NO_RULES, nearest: Nearest = named_alike
+    ) -> None:
+        """`rules` are the recorded run's."""
         self.recording = read(frames)
-        self._keys = keys
+        self._rules = rules
+        self._nearest = nearest
         self._actions = self.recording.actions
         self._blocking = [action for action in self._actions if action.blocking]
         self._first = 0
         """Of the blocking actions, all before this one are done."""
-        self._by_key: dict[Hashable, list[Recorded]] | None = None
-        self._taken: set[int] = set()
-        """The events of the recorded requests that have been asked."""
+        self._left = {recorded.seq: recorded for recorded in self.recording.exchanges.values()}
+        """The recorded requests that have not been made, by their events."""
+        self._spent: dict[bytes, int] = defaultdict(int)
+        """How often a request was made of those that were."""
         self._live: dict[int, Live] = {}
         self._over: list[Live] = []
         self._decisions: dict[tuple[str, ...], deque[Decision]] = defaultdict(deque)
@@ -117,8 +127,6 @@ class Score:
         self._query: DnsQuery | None = None
         self._latest: Part | None = None
         self._last = (-1, 0)
-        self.changes = 0
-        """Grows with each action of the agent's that was matched."""
 
     def observe(self, event: Event) -> Miss | None:
         """Take what the replay has just recorded. A request that no recording has is a Miss."""
@@ -130,6 +138,13 @@ class Score:
         part, self._latest = self._latest, None
         if part is not None:
             self._waiting[part.seq] = part
+        return part
+
+    def expect(self, seq: int) -> Part | None:
+        """Return the input that was recorded as this event, and let it have its turn."""
+        part = self.recording.inputs.get(seq)
+        if part is not None:
+            self._waiting[seq] = part
         return part
 
     def of(self, exchange: int) -> Live | None:
@@ -147,7 +162,7 @@ class Score:
         if awaited is not None and awaited.seq < part.seq:
             return False
         live = self._whose(part)
-        return live is None or live.ended or len(live.body) >= part.sent
+        return live is None or live.ended or live.sent >= part.sent
 
     def released(self, part: Part) -> None:
         """Note that a part went to the agent."""
@@ -162,8 +177,8 @@ class Score:
         self._waiting.pop(part.seq, None)
 
     def is_decision(self, part: Part) -> bool:
-        """Tell whether a part is the way on of a name or a connection, and not of an answer."""
-        return part.seq in self._waiting
+        """Tell whether a part is the way on of a name or a connection."""
+        return part.seq in self._waiting and not isinstance(part.piece, Typed)
 
     def waiting_for(self, part: Part) -> Action | None:
         """Return the action that `part` waits for; None: it may be released, or nothing will let it."""
@@ -179,7 +194,7 @@ class Score:
 
     def held(self) -> list[tuple[Part, str]]:
         """Return all that is wanted and not released, in order, each with whose answer it is in words."""
-        found = [(part, "the way on of a name or a connection") for part in self._waiting.values()]
+        found = [(part, _words_of_waiting(part)) for part in self._waiting.values()]
         found.extend(
             (part, f"the answer to {words_of(live.request)}")
             for live in self._live.values()
@@ -211,16 +226,13 @@ class Score:
     # What the agent does.
 
     def _request(self, event: LlmRequest) -> Miss | None:
-        live = self._live[event.exchange] = Live(event)
-        live.body += event.body
-        live.ended = not event.streaming
+        live = Live(event, Gathering(event), len(event.body), ended=not event.streaming)
+        self._live[event.exchange] = live
         if live.ended:
             return self._match(live)
-        key = self._keys.key(event, None)
-        for recorded in self.recording.exchanges.values():
-            if recorded.head.done or not recorded.request.streaming:
-                continue
-            if self._keys.key(recorded.request, None) == key:
+        head = _head_of(event)
+        for recorded in self._left.values():
+            if recorded.request.streaming and not recorded.head.done and _head_of(recorded.request) == head:
                 live.claim = recorded
                 self._done(recorded.head)
                 if recorded.began_early:
@@ -232,8 +244,8 @@ class Score:
         live = self._live.get(event.exchange)
         if live is None:
             return None
-        live.body += event.data
-        self.changes += 1
+        live.gathered.add(event)
+        live.sent += len(event.data)
         live.ended = event.last
         if not event.last:
             return None
@@ -245,28 +257,33 @@ class Score:
         """See at the end of a request that was matched by its head that it was the same to the end."""
         if recorded.end is None:
             return None
-        mine, theirs = (self._keys.key(one.request, bytes(one.body)) for one in (live, recorded))
-        if mine != theirs:
+        if live.gathered.canonical(self._rules).key != recorded.key(self._rules):
             return self._miss(live, [recorded])
         self._done(recorded.end)
         return None
 
     def _match(self, live: Live) -> Miss | None:
         """Find the recording of a request that is known to its end."""
-        same = self._keyed().get(self._keys.key(live.request, bytes(live.body)), [])
-        recorded = next((one for one in same if one.seq not in self._taken), None)
+        key = live.gathered.canonical(self._rules).key
+        recorded = next((one for one in self._left.values() if self._same(one, live.request, key)), None)
         if recorded is None:
-            if same:
-                times = f"{len(same)} times" if len(same) > 1 else "once"
-                words = f"it was asked {times} when it was recorded, and is asked again"
-                return Miss(live.request, words, "")
-            return self._miss(live, list(self.recording.exchanges.values()))
+            times = self._spent.get(key, 0)
+            if not times:
+                return self._miss(live, self._left.values())
+            often = f"{times} times" if times > 1 else "once"
+            return Miss(live.request, f"it was made {often} when it was recorded, and is made again", "")
         self._settle_claims(live, recorded)
         self._done(recorded.head)
         if recorded.end is not None:
             self._done(recorded.end)
         self._bind(live, recorded)
         return None
+
+    def _same(self, recorded: Recorded, request: LlmRequest, key: bytes) -> bool:
+        theirs = recorded.request
+        if (theirs.method, theirs.host) != (request.method, request.host):
+            return False
+        return recorded.key(self._rules) == key
 
     def _settle_claims(self, live: Live, recorded: Recorded) -> None:
         """Whoever stood for the recording that this one turned out to be stands for this one's."""
@@ -283,11 +300,13 @@ class Score:
 
     def _bind(self, live: Live, recorded: Recorded) -> None:
         live.recorded = recorded
-        self._taken.add(recorded.seq)
+        if self._left.pop(recorded.seq, None) is not None:
+            self._spent[recorded.key(self._rules)] += 1
 
-    def _miss(self, live: Live, candidates: list[Recorded]) -> Miss:
-        body = bytes(live.body)
-        return Miss(live.request, "", self._keys.nearest(live.request, body, candidates))
+    def _miss(self, live: Live, candidates: Iterable[Recorded]) -> Miss:
+        mine = live.gathered.canonical(self._rules)
+        theirs = [(one.seq, one.gathered.canonical(self._rules)) for one in candidates]
+        return Miss(live.request, "", self._nearest(mine, theirs))
 
     def _response_end(self, event: LlmResponseEnd) -> Miss | None:
         live = self._live.pop(event.exchange, None)
@@ -336,7 +355,6 @@ class Score:
 
     def _done(self, action: Action) -> None:
         action.done = True
-        self.changes += 1
         self._passed(action.seq, action.time_ns)
 
     def _passed(self, seq: int, time_ns: int) -> None:
@@ -352,15 +370,6 @@ class Score:
     def _whose(self, part: Part) -> Live | None:
         return next((live for live in self._live.values() if live.part is part), None)
 
-    def _keyed(self) -> dict[Hashable, list[Recorded]]:
-        """Return the recorded requests by key; made when the first is asked for."""
-        if self._by_key is None:
-            keyed: dict[Hashable, list[Recorded]] = defaultdict(list)
-            for recorded in self.recording.exchanges.values():
-                keyed[self._keys.key(recorded.request, bytes(recorded.body))].append(recorded)
-            self._by_key = keyed
-        return self._by_key
-
     _OBSERVERS: ClassVar[Mapping[type[Any], Callable[[Score, Any], Miss | None]]] = {
         LlmRequest: _request,
         RequestChunk: _request_chunk,
@@ -371,6 +380,15 @@ class Score:
         DnsDecision: _named,
     }
     """Who takes an event of which type."""
+
+
+def _head_of(request: LlmRequest) -> tuple[str, str, str]:
+    """Return what a request that is under way is told apart by: the rest is compared at its end."""
+    return (request.method, request.host, request.path)
+
+
+def _words_of_waiting(part: Part) -> str:
+    return "input" if isinstance(part.piece, Typed) else "the way on of a name or a connection"
 
 
 def _to_come(live: Live) -> Part | None:

@@ -25,7 +25,7 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from hark.bundle.fields import Pairs
-from hark.replay.recorded import Data, Early, End, Failed, Head, Part, Piece, Refused, Tail, Withheld
+from hark.replay.recorded import Data, Early, End, Failed, Head, Part, Piece, Refused, Tail, Typed, Withheld
 from mediator.playback.playback import Playback
 from mediator.wire import InterimHeaders
 
@@ -102,7 +102,7 @@ def said(piece: Piece, stream_id: int) -> Iterator[HttpEvent]:
             yield ResponseEndOfMessage(stream_id)
         case Failed():
             yield AnswerFailed(stream_id, piece.reason)
-        case Withheld() | Refused():
+        case Withheld() | Refused() | Typed():
             return
         case _:
             assert_never(piece)

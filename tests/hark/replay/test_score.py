@@ -14,13 +14,12 @@ from hark.bundle.events import (
 )
 from hark.replay.recorded import Data, End, Head
 from hark.replay.score import Miss, Score
-from tests.fakes.keys import PlainKeys
 from tests.hark.replay.test_recorded import asked, end, frames, piece
 
 
 def score_of(*events: Any) -> Score:
     """Return the score of a recording."""
-    return Score(frames(*events), PlainKeys())
+    return Score(frames(*events))
 
 
 def ask(score: Score, path: str, exchange: int, body: bytes = b"") -> Miss | None:
@@ -59,14 +58,14 @@ def test_a_retry_gets_the_second_answer_and_a_third_time_is_a_miss() -> None:
     assert [part.data for part in got if isinstance(part, Data)] == [b"1", b"2"]
     miss = ask(score, "/", 7)
     assert miss is not None
-    assert miss.words == "it was asked 2 times when it was recorded, and is asked again"
+    assert miss.words == "it was made 2 times when it was recorded, and is made again"
 
 
 def test_a_request_that_no_recording_has_is_a_miss_with_the_nearest() -> None:
     score = score_of(asked("/a", body=b"x"), end())
     miss = ask(score, "/a", 1, b"y")
     assert miss is not None
-    assert miss.nearest == "nearest is event 0, whose body differs"
+    assert miss.nearest == "nearest is event 0, of which body, digest differs"
     assert score.next() is None
     assert score.unconsumed() == ["the answer to POST api.test/a (event 0) was not asked for"]
 

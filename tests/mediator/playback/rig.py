@@ -17,7 +17,6 @@ from hark.replay.recorded import Frame
 from hark.replay.score import Score
 from mediator.playback.clock import Idle, always_idle
 from mediator.playback.playback import Divergence, Playback
-from tests.fakes.keys import PlainKeys
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import Rig, running
 
@@ -101,9 +100,7 @@ def playing(
         happened.set()
 
     clock = Steps()
-    playback = Playback(
-        Score(frames, PlainKeys()), tell, clock=clock, idle=idle, realtime=realtime, stall_s=stall_s
-    )
+    playback = Playback(Score(frames), tell, clock=clock, idle=idle, realtime=realtime, stall_s=stall_s)
     with running(*allow, policy=policy, playback=playback, recorder=recorder, **more) as rig:  # type: ignore[arg-type]
         yield Played(rig, playback, clock, diverged, happened)
 
