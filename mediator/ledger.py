@@ -21,8 +21,13 @@ from hark.bundle.events import (
     EgressDecision,
     Event,
     Input,
+    LlmRequest,
+    McpMessage,
+    RequestChunk,
     SecretInjected,
     TokenSeen,
+    TunnelData,
+    WebSocketMessage,
 )
 from hark.errors import LimitError, RecordError
 from hark.policy.decide import Allow, Deny, Verdict
@@ -39,6 +44,10 @@ MAX_ATTEMPTS_PER_SECOND: Final = 2000
 with denials, and is ended in words rather than dropped in silence. Rejected packets count too, but there are
 never enough of them: `mediator.watcher` names some thousand and counts the rest."""
 MAX_BURST: Final = 20_000
+_OF_AGENTS: Final = frozenset(
+    (EgressAttempt, DnsQuery, LlmRequest, RequestChunk, WebSocketMessage, TunnelData, McpMessage)
+)
+"""What may be an agent's doing."""
 SUSTAINED_S: Final = 10  # of `limits.events_per_s`: shorter bursts are how programs start and talk
 
 
@@ -112,6 +121,7 @@ class Ledger:
         )
         self._tally = _Tally()
         self._last = -1
+        self._heads: dict[int, Callable[[], None]] = {}
         self._syncer = ThreadPoolExecutor(1, "sync")  # one: who comes meanwhile waits for the next sync
         self.fatal: str | None = None
 
@@ -121,6 +131,8 @@ class Ledger:
             raise RecordError(f"nothing is recorded after a failure: {self.fatal}")
         try:
             self._keep_pace()
+            if self._heads and type(event) in _OF_AGENTS:
+                self._record_heads()
             if self._check is not None:
                 self._check(event)
             self._last = self._recorder.append(event, durable=durable)
@@ -132,6 +144,23 @@ class Ledger:
         except Exception as error:
             self.fail(f"{_called(event)} could not be recorded: {error}")
             raise
+
+    def head_passed(self, exchange: int, record: Callable[[], None]) -> None:
+        """Have the head of an answer, which the agent has, recorded before what the agent does next.
+
+        Else a reader could not tell whether that came before it or after. `record` MUST append it, or nothing
+        where it is known already, and calls back here by `head_known`.
+        """
+        self._heads[exchange] = record
+
+    def head_known(self, exchange: int) -> None:
+        """Leave it: where the head came is on the record."""
+        self._heads.pop(exchange, None)
+
+    def _record_heads(self) -> None:
+        heads, self._heads = self._heads, {}
+        for record in heads.values():
+            record()
 
     def fail(self, reason: str) -> None:
         """Mark the run as failed. The first reason is the one that counts."""

@@ -86,6 +86,7 @@ class Transcript:
         self._received = 0
         self._messages = 0
         self._status = 0
+        self._head_told = False
         self._headers: Headers = ()
         self.exchange = 0
         """The exchange's number, 0 until the request is recorded."""
@@ -175,9 +176,12 @@ class Transcript:
         if self._later is not None:
             later, self._later = self._later, None
             self._timer = later(self._goes_on)
+            self._ledger.head_passed(self.exchange, self._goes_on)
 
     def chunk(self, data: bytes) -> None:
-        """Record a piece of the response body as it arrived."""
+        """Record a piece of the response body as it arrived. Where it stands, its head stood too."""
+        if not self._received:
+            self._ledger.head_known(self.exchange)
         if self._answered is not None:
             self._answered.add(data)
             return
@@ -202,6 +206,7 @@ class Transcript:
         self.ended = True
         if self._timer is not None:
             self._timer.cancel()
+        self._ledger.head_known(self.exchange)
         for body, from_agent in ((self._asked, True), (self._answered, False)):
             if body is not None:
                 self._hashed(body, from_agent=from_agent)
@@ -222,7 +227,9 @@ class Transcript:
             self._ledger.append(event)
 
     def _goes_on(self) -> None:
-        if self.open:
+        if self.open and not self._head_told:
+            self._head_told = True
+            self._ledger.head_known(self.exchange)
             self._ledger.append(
                 ResponseHead(
                     exchange=self.exchange,

@@ -15,11 +15,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from hark.bundle.events import Event
+from hark.bundle.events import Event, Input
 from hark.replay.recorded import Action, Failed, Head, Part, Recorded, Refused, words_of
 from hark.replay.score import Score
 from mediator.playback.clock import Clock, Idle, RealClock, always_idle
@@ -29,6 +30,7 @@ STALL_TIMES: Final = 3  # of what the recording took: this machine may be slower
 CONNECTION_S: Final = 0.25  # what an allowed name or connection waits for its turn beyond the recorded gap
 LOOK_S: Final = 0.02  # between looks at an agent that something is held for
 STEP_S: Final = 0.0002  # between looks at an agent that is busy right before a release
+INPUT_S: Final = 0.002  # for who was let go on to write input to the agent
 WRITE_S: Final = 5.0  # for what was let in to be written: its connection may be gone meanwhile
 
 
@@ -113,14 +115,18 @@ class Playback:
         self._last_ns = 0
         self._last_real = 0.0
         self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over = False
 
     def start(self) -> None:
         """Begin to conduct. MUST be called in the event loop."""
+        self._loop = asyncio.get_running_loop()
         self._last_real = time.monotonic()
         self._task = asyncio.create_task(self._conduct())
 
     async def stop(self) -> None:
         """Let nothing in any more."""
+        self._over = True
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -137,7 +143,9 @@ class Playback:
         return self.score.recording.addresses()
 
     def observe(self, event: Event) -> None:
-        """Take what was recorded of the replay."""
+        """Take what was recorded of the replay; but input, which another thread records, had its turn."""
+        if isinstance(event, Input):
+            return
         miss = self.score.observe(event)
         if miss is not None:
             words = f"no recording for {words_of(miss.request)}"
@@ -195,7 +203,7 @@ class Playback:
         """Wait until a part may be let in; then `passed` MUST be called. False: it may not at all."""
         if part is None:
             return not self.diverged
-        if self.diverged:
+        if self.diverged or self._over:
             return False
         waiting = _Waiting(part, asyncio.get_running_loop().create_future(), time.monotonic())
         waiting.had_to = self.score.waiting_for(part) is not None
@@ -205,6 +213,26 @@ class Playback:
             return await waiting.go
         finally:
             self._waiting.pop(part.seq, None)
+
+    def input_turn(self, seq: int) -> bool:
+        """Wait until the input that was recorded as this event may be given. From any other thread.
+
+        False: it may not, or there is none such, or the replay is over.
+        """
+        loop = self._loop
+        if loop is None or self._over:
+            return False
+        try:
+            return asyncio.run_coroutine_threadsafe(self._input(seq), loop).result()
+        except (RuntimeError, CancelledError):
+            return False  # the loop has ended
+
+    async def _input(self, seq: int) -> bool:
+        part = self.score.expect(seq)
+        granted = part is not None and await self.turn(part)
+        if self._loop is not None:
+            self._loop.call_later(INPUT_S, self.passed, part)
+        return granted
 
     def passed(self, part: Part | None) -> None:
         """Note that what was let in is written, or that it will not be."""

@@ -114,6 +114,7 @@ def test_the_head_of_an_answer_that_goes_on_is_recorded_and_of_one_that_ended_is
     short, long = (Transcript(book, lambda: 0, waiting.append) for _ in range(2))
     for transcript in (short, long):
         transcript.request("api.test", b"GET", b"/", (), streamed=False)
+    for transcript in (short, long):
         transcript.response(207, HEADERS)
     short.end()
     for call in waiting:
@@ -169,3 +170,32 @@ def test_a_run_that_is_killed_in_the_middle_of_an_answer_has_its_status() -> Non
         rig.recorder.wait_for(LlmResponseEnd)
     assert (head.status, head.exchange) == (200, 1)
     assert (b"Content-Type", b"text/event-stream") in head.raw_headers
+
+
+def test_a_head_that_the_agent_has_is_recorded_before_what_the_agent_does_next_unless_a_piece_says_so() -> (
+    None
+):
+    recorder = ListRecorder()
+    book = Ledger(recorder, lambda _: None, lambda: 0.0)
+    waiting: list[Callable[[], None]] = []
+    silent, talking, asking = (Transcript(book, lambda: 0, waiting.append) for _ in range(3))
+    for transcript in (silent, talking):
+        transcript.request("api.test", b"GET", b"/", (), streamed=False)
+    for transcript in (silent, talking):
+        transcript.response(200, ())
+    talking.chunk(b"x")
+    asking.request("api.test", b"GET", b"/", (), streamed=False)
+    asking.end()
+    for call in waiting:
+        call()
+    kinds = [type(event) for event in recorder.events]
+    assert kinds == [
+        LlmRequest,
+        LlmRequest,
+        LlmResponseChunk,
+        ResponseHead,
+        LlmRequest,
+        LlmResponseEnd,
+        ResponseHead,
+    ]
+    assert [event.exchange for event in recorder.of(ResponseHead)] == [1, 2]
