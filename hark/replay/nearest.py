@@ -6,17 +6,18 @@ three requests whole.
 """
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 from zlib import crc32
 
 from hark.replay.canonical import Canonical
-from hark.replay.difference import Difference, of_requests
+from hark.replay.difference import Difference, common, of_requests
+from hark.visible import visible
 
 CLOSEST: Final = 3  # of the sketches; compared whole
 NAMED: Final = 3  # differences in one sentence
-_FIRST: Final = 64
+_FIRST: Final = 8
 _GROWTH: Final = 1.3
 
 
@@ -79,25 +80,40 @@ class Sketches:
         recorded = sum(one.key == wanted.key for one in self._all)
         if recorded:
             return Nearest(closest[0].seq, (), recorded)
-        found = [(one.seq, tuple(of_requests(fetch(one.seq), missed))) for one in closest]
-        seq, differences = min(found, key=lambda one: len(one[1]))
+        whole = [(one.seq, fetch(one.seq)) for one in closest]
+        found = [(tuple(of_requests(one, missed)), _alike(one.body, missed.body), seq) for seq, one in whole]
+        differences, _, seq = min(found, key=lambda one: (len(one[0]), -one[1]))
         return Nearest(seq, differences, 0)
 
 
 def sentence(missed: Canonical, nearest: Nearest | None) -> str:
     """Return why there is no answer for a request."""
-    from hark.visible import visible
-
     begin = f"no recording for {visible(missed.name)}"
     if nearest is None:
         return f"{begin}; no request was recorded"
     if not nearest.differences:
         times = "once" if nearest.recorded == 1 else f"{nearest.recorded} times"
         return f"{begin} once more: it was recorded {times}, last as event {nearest.seq}"
+    return f"{begin}; {words(nearest)}"
+
+
+def among(missed: Canonical, recorded: Sequence[tuple[int, Canonical]]) -> str:
+    """Return which of some requests, each with its event, is nearest, and what differs; nothing for none."""
+    sketches = Sketches()
+    for seq, request in recorded:
+        sketches.add(seq, request)
+    found = sketches.nearest(missed, dict(recorded).__getitem__)
+    return "" if found is None else words(found)
+
+
+def words(nearest: Nearest) -> str:
+    """Return which event is nearest, and what differs."""
+    if not nearest.differences:
+        return f"nearest is event {nearest.seq}, which is the same"
     named = " and ".join(map(str, nearest.differences[:NAMED]))
     more = len(nearest.differences) - NAMED
     others = f", and {more} more differ" if more > 0 else ""
-    return f"{begin}; nearest is event {nearest.seq}: {named}{others}"
+    return f"nearest is event {nearest.seq}: {named}{others}"
 
 
 def _sketch(seq: int, request: Canonical, key: bytes) -> Sketch:
@@ -129,6 +145,10 @@ def _apart(one: Sketch, wanted: Sketch) -> tuple[float, int]:
     headers = min(len(one.headers ^ wanted.headers), 10) / 20
     query = 0.5 * (one.query != wanted.query)
     return names + path + headers + query + _bodies_apart(one, wanted), -one.seq
+
+
+def _alike(one: bytes, other: bytes) -> int:
+    return common(one, other) + common(one[::-1], other[::-1])
 
 
 def _unshared(one: list[bytes], other: list[bytes]) -> float:

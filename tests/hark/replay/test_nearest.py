@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hark.bundle.events import LlmRequest
 from hark.replay.canonical import canonical
-from hark.replay.nearest import Sketches, sentence
+from hark.replay.nearest import Sketches, among, sentence
 
 
 def chat(*contents, path="/v1/chat", host="api.example", method="POST", headers=()):
@@ -98,3 +98,10 @@ def test_only_a_few_requests_are_looked_at_again():
 def test_any_bodies_have_a_sentence(bodies, body):
     recorded = {seq: canonical(LlmRequest("h", "POST", "/", {}, one)) for seq, one in enumerate(bodies)}
     assert missed(canonical(LlmRequest("h", "POST", "/", {}, body)), recorded).isprintable()
+
+
+def test_the_nearest_of_some_is_told_in_words():
+    recorded = [(3, chat("zzz", path="/v2")), (7, chat("abc")), (9, chat("yyyyyy"))]
+    assert among(chat("abd"), recorded) == "nearest is event 7: $.messages[0].content differs at byte 2"
+    assert among(chat("abc"), recorded) == "nearest is event 7, which is the same"
+    assert among(chat("a"), []) == ""

@@ -1,0 +1,116 @@
+"""One HTTP exchange as the digest sees it, gathered from its events: no body is held but a request's.
+
+What always holds: parts have names, and stand in one order; what is left out is left out by a rule of
+`hark.replay.treatment`. Bodies are hashed as they come.
+"""
+
+from typing import Final
+
+from blake3 import blake3
+
+from hark.bundle import cbor
+from hark.bundle.events import (
+    AGENT_LEFT,
+    REFUSED,
+    RUN_ENDED,
+    BodyHash,
+    Interim,
+    LlmResponseChunk,
+    LlmResponseEnd,
+    Trailers,
+    WebSocketMessage,
+)
+from hark.replay.headers import Fields
+from hark.replay.treatment import KEEP_ALIVE, RECOMPUTED
+
+type Parts = tuple[tuple[str, bytes], ...]
+
+WHOLE: Final = "whole"
+REFUSED_BY_HARK: Final = "refused"
+LEFT: Final = "the agent left"
+BROKE_OFF: Final = "broke off"
+OPEN: Final = "never ended"
+_NO_ANSWER: Final = 502
+
+
+def ending(error: str) -> str:
+    """Return the class of an error, whose words are not compared (rule `reasons`)."""
+    if not error:
+        return WHOLE
+    if error.startswith(REFUSED):
+        return REFUSED_BY_HARK
+    return LEFT if error.startswith((AGENT_LEFT, RUN_ENDED)) else BROKE_OFF
+
+
+def own_page(status: int, how: str) -> bool:
+    """Tell whether hark made an answer itself (rule `own pages`)."""
+    return how == REFUSED_BY_HARK or (how == BROKE_OFF and status == _NO_ANSWER)
+
+
+def answered_headers(fields: Fields) -> Fields:
+    """Return the headers of an answer that are compared: all, as they came (rule `recomputed`)."""
+    named = ((name.lower(), value) for name, value in fields)
+    return tuple((name, value) for name, value in named if name.decode("latin-1") not in RECOMPUTED.covers)
+
+
+class Answer:
+    """What came back in one exchange."""
+
+    def __init__(self) -> None:
+        self._body = blake3()
+        self._interim: list[object] = []
+        self._trailers: Fields = ()
+        self._hashes: dict[bool, bytes] = {}
+
+    def add(self, event: LlmResponseChunk | Interim | Trailers | BodyHash) -> None:
+        """Take the next event."""
+        match event:
+            case LlmResponseChunk():
+                self._body.update(event.data)
+            case Interim():
+                self._interim.append([event.status, answered_headers(event.raw_headers)])
+            case Trailers():
+                self._trailers = answered_headers(event.raw_headers)
+            case BodyHash():
+                self._hashes[event.from_agent] = event.hash + event.length.to_bytes(8)
+
+    def parts(self, end: LlmResponseEnd | None, asked_trailers: Fields) -> Parts:
+        """Return what is compared; without an end the exchange was cut off by the run's."""
+        how = OPEN if end is None else ending(end.error)
+        found = [("outcome", how.encode())]
+        if asked_trailers:
+            found.append(("request trailers", cbor.encode(answered_headers(asked_trailers))))
+        if end is None or how == LEFT:
+            return tuple(found)
+        found.append(("status", str(end.status).encode()))
+        if own_page(end.status, how):
+            return tuple(found)
+        found.append(("headers", blake3(cbor.encode(answered_headers(end.raw_headers))).digest()))
+        found.append(("body", self._body.digest()))
+        for name, value in (("interim answers", self._interim), ("trailers", self._trailers)):
+            if value:
+                found.append((name, blake3(cbor.encode(value)).digest()))
+        found += [("body that was not stored", self._hashes[side]) for side in sorted(self._hashes)]
+        return tuple(found)
+
+
+class Messages:
+    """The messages of one side of a WebSocket, put together from their pieces."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._first = 0
+
+    def add(self, seq: int, event: WebSocketMessage) -> tuple[int, str, bytes] | None:
+        """Return a message with the number of its first event, when its last piece has come."""
+        if event.type in KEEP_ALIVE.covers:
+            return None
+        if event.type not in ("text", "binary"):
+            return seq, event.type, event.data
+        if not self._pieces:
+            self._first = seq
+        self._pieces.append(event.data)
+        if event.more:
+            return None
+        data, self._pieces = b"".join(self._pieces), []
+        return self._first, event.type, data
