@@ -26,6 +26,12 @@ from tests.support.user import User, identity
 
 PATIENCE_S: Final = 120
 SIZE: Final = struct.pack("HHHH", 24, 80, 0, 0)
+SEATED: Final = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Makes the terminal on standard input the session's own, then becomes another program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +117,13 @@ def piped(at: Desk, words: list[str], stdin: bytes | None) -> subprocess.Complet
 
 def at_terminal(at: Desk, words: list[str], folder: Folder) -> subprocess.CompletedProcess[str]:
     """Run at a terminal, where somebody types."""
-    argv = [at.user.python, "-m", "hark.cli.main", "run", "-o", str(at.bundle), *words]
+    hark = [at.user.python, "-m", "hark.cli.main", "run", "-o", str(at.bundle), *words]
+    argv = [at.user.python, "-c", SEATED, *hark]
     master, slave = pty.openpty()
     fcntl.ioctl(master, termios.TIOCSWINSZ, SIZE)
     env = dict(at.user.env) | at.env | {"TERM": "xterm"}
-
-    def controlling() -> None:
-        os.setsid()
-        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-
     ends: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
-    ends["preexec_fn"] = controlling
+    ends["start_new_session"] = True
     with subprocess.Popen(argv, cwd=at.project, env=env, **identity(at.user), **ends) as process:
         os.close(slave)
         seat = Seat(master, process.pid)
