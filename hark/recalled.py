@@ -58,6 +58,8 @@ class Recalled:
     """What standard input, output and error were: terminal, null, pipe, file, other."""
     snapshot_bytes: int = 0
     """Size of the stored copy of the project, packed; 0 where there is none."""
+    clock: list[ev.ClockLog] = field(default_factory=list)
+    """What the agent's threads read when they asked the real clock again, in parts."""
     last_time_ns: int = 0
     unrecorded: list[ev.ShimReport] = field(default_factory=list)
     """What the recording itself says that it could not hold."""
@@ -161,11 +163,13 @@ def _take_beside(recalled: Recalled, event: ev.Event | ev.Unknown) -> None:
             recalled.streams = tuple(event.data.decode("ascii", "replace").split())
         case ev.Snapshot() if event.name == PROJECT:
             recalled.snapshot_bytes += len(event.data)
+        case ev.ClockLog():
+            recalled.clock.append(event)
         case _:
             pass
 
 
-_READ: Final = frozenset((1, 2, 3, 4, 16, 37, 38, 39, 41, 47))
+_READ: Final = frozenset((1, 2, 3, 4, 16, 37, 38, 39, 41, 47, 48))
 
 
 def _take_manifest(recalled: Recalled, event: ev.FsManifest) -> None:

@@ -14,17 +14,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hark import policy_file, project
+from hark import determinism, policy_file, project
 from hark.caller import home_of
 from hark.environment import DEFAULT_PATH
-from hark.errors import HarkError, PolicyError, ReplayError
+from hark.errors import BundleError, HarkError, PolicyError, ReplayError
 from hark.executables import resolve as resolve_executables
-from hark.grants import active, granted
+from hark.grants import active, granted, writable
 from hark.places import contains, within
-from hark.policy.model import Policy
+from hark.policy.model import Clock, Policy, Randomness, ReplayRules
 from hark.policy.parse import parse_policy
 from hark.preparation import Prepared, own_places
 from hark.recalled import Recalled
+from hark.replay import clocklog
 from hark.searching import SYSTEM, Found, Places, search
 from hark.throwaway import Throwaway
 from hark.visible import visible
@@ -95,6 +96,7 @@ def stage(
         grants.append(_shown(inside, source, f"needed by {found.shown_as}", places, folders))
     grants += _granted(given, policy, home)
     once = _once(grants)
+    controlled = _controlled(recalled, environ, once)
     plan = Plan(
         argv=(found.shown_as, *recalled.start.argv[1:]),
         executable=found.inside,
@@ -110,12 +112,44 @@ def stage(
         terminal=recalled.has_terminal,
         executables=_executables(policy, found, places, home, once),
         nested=policy.nested_sandboxes,
+        shim=controlled.shim,
+        fixed_addresses=bool(controlled.seed),
         seen_as=_seen_as(recalled),
     )
-    unsecret = replace(policy, publish=(), secrets=())
+    played = replace(policy, publish=())
     surveyed = project.Project(folders.project, (), (), ())
-    prepared = Prepared(plan, unsecret, (), {}, (), None, surveyed)
-    return Staged(prepared, tuple(_differences(recalled, found, policy, given, once)))
+    prepared = Prepared(plan, played, (), {}, (), None, surveyed, controlled=controlled)
+    notes = (*_uncontrolled(controlled), *_differences(recalled, found, policy, given, once))
+    return Staged(prepared, notes)
+
+
+def _controlled(
+    recalled: Recalled, environ: Mapping[str, str], grants: tuple[Grant, ...]
+) -> determinism.Determinism:
+    """Have clock and randomness under control as they were when it was recorded. Raises ReplayError."""
+    recorded = recalled.determinism
+    if recorded is None or not recorded.mechanisms:
+        return determinism.Determinism()
+    if recorded.seed and len(recorded.seed) != determinism.SEED_BYTES:
+        raise ReplayError(f"its seed has {len(recorded.seed)} bytes, which no run of hark's has")
+    clocked = any(word.startswith("clock") for word in recorded.mechanisms)
+    rules = ReplayRules(
+        clock=Clock.RECORDED if clocked else Clock.REAL,
+        randomness=Randomness.SEEDED if recorded.seed else Randomness.REAL,
+    )
+    try:
+        log = clocklog.unpack(recalled.clock)
+    except BundleError as error:
+        raise ReplayError(str(error)) from None
+    return determinism.arrange(rules, environ, writable(grants), seed=recorded.seed, recorded=log)
+
+
+def _uncontrolled(controlled: determinism.Determinism) -> Iterator[str]:
+    if controlled.missing:
+        yield (
+            f"clock and randomness are this machine's own, so the agent may go another way: "
+            f"{controlled.missing}; install a C compiler"
+        )
 
 
 def _written_besides(recalled: Recalled, given: Given) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hark.bundle.writer import Writer
     from hark.follow import Follower
     from hark.policy.model import Policy
-    from mediator.config import MediatorConfig
+    from mediator.config import MediatorConfig, Recorder
     from mediator.credentials import Broker
     from mediator.ledger import Summary
     from mediator.publish import Opened
@@ -109,7 +109,7 @@ class Run:
         header = record.header(self.place.run_id, self.prepared)
         if self.place.output is not None:
             self.destination = Destination.open(self.place.output)
-        self.began_at = time.time_ns()
+        self.began_at = self.beginning()
         try:
             writer = Writer.create(
                 self.place.path,
@@ -117,6 +117,7 @@ class Run:
                 guard=self.broker.guard,
                 on_failure=self._unwritten,
                 max_bytes=self.prepared.policy.max_bytes,
+                clock=self.clock,
             )
         except RecordError as error:
             raise _refusal(error) from error
@@ -257,13 +258,13 @@ class Run:
 
         published = self._publish()
         roots = trust.host_roots(self.environ)
-        ca = RunCA.create(datetime.now(UTC))
+        ca = RunCA.create(datetime.fromtimestamp(self.began_at / 1e9, UTC))
         for event in self.opening():
             writer.append(event)
         mediator = Mediator(
             self.config(roots),
             self.boundary.sockets,
-            writer,
+            self.recorder(writer),
             ca,
             self.fail,
             on_limit=self.reach,
@@ -300,6 +301,18 @@ class Run:
         """Yield what is on the record after the agent has ended, before how it did."""
         log = self.boundary.log if self.plan.shim else None
         yield from determinism.closing(self.prepared.controlled, log)
+
+    def beginning(self) -> int:
+        """Return the Unix time, in ns, that the agent begins at and that events are timed from."""
+        return time.time_ns()
+
+    def clock(self) -> int:
+        """Return monotonic nanoseconds, by which events are timed."""
+        return time.monotonic_ns()
+
+    def recorder(self, writer: Writer) -> Recorder:
+        """Return what the mediator records by."""
+        return writer
 
     def config(self, roots: bytes) -> MediatorConfig:
         """Return what the mediator is told; `roots` is the host's trust store."""

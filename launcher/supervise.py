@@ -142,6 +142,11 @@ def _hold(child: int) -> int:
         ) from error
 
 
+def _number_of(pidfd: int) -> int:
+    with open(f"/proc/self/fdinfo/{pidfd}", "rb") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith(b"Pid:")), -1)
+
+
 class Boundary:
     """One boundary and, once started, the agent in it.
 
@@ -239,6 +244,14 @@ class Boundary:
             self._shared = Page(page), Log(log)
             os.close(page)
         return self._shared
+
+    def process(self) -> int:
+        """Return the number of process 1 as seen from the host; -1 once it is gone. From any thread."""
+        init = self._received.get("init")
+        try:
+            return -1 if init is None else _number_of(init.descriptors[0])
+        except OSError:  # it is being closed
+            return -1
 
     def _await(self, word: str) -> wire.Message:
         """Read messages until one says `word`."""

@@ -172,6 +172,8 @@ class Determinism(NamedTuple):
     """Of the generator that every draw comes from; empty where randomness was left as it is."""
     mechanisms: tuple[str, ...] = ()
     """What was in force, as applied and not as asked for: `clock preload`, `random notify`, `aslr off`."""
+    replayed: bytes = b""
+    """Of a replay: the root of the bundle that it replays. Times are then those of that recording."""
 
 
 class ClockLog(NamedTuple):
@@ -196,6 +198,6 @@ ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
     Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
     Kind(46, Interim, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
-    Kind(47, Determinism, {1: HASH, 2: TEXTS}),
+    Kind(47, Determinism, {1: HASH, 2: TEXTS, 3: HASH}),
     Kind(48, ClockLog, {1: BYTES, 2: BOOL}),
 )

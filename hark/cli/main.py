@@ -19,6 +19,8 @@ from hark.errors import HarkError, UsageError
 
 COMMANDS: Final = (
     "run",
+    "replay",
+    "trust",
     "doctor",
     "verify",
     "inspect",

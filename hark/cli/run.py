@@ -67,7 +67,7 @@ def run(args: Args) -> int:
         via_proxy=args.flag("via-proxy"),
         allow_all=args.flag("unsafe-allow-all"),
     )
-    return run_command(options, os.environ, terminal=_has_terminal(), say=_say, show=_show)
+    return run_command(options, os.environ, terminal=_has_terminal(), say=say, show=show)
 
 
 def _has_terminal() -> bool:
@@ -75,12 +75,12 @@ def _has_terminal() -> bool:
     return any(os.isatty(descriptor) for descriptor in range(3))
 
 
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
     """Print one sentence for the user, beside whatever the agent prints."""
-    _show(f"hark: {sentence}")
+    show(f"hark: {sentence}")
 
 
-def _show(line: str) -> None:
+def show(line: str) -> None:
     """Print one line of text to be copied, which nothing may stand in front of."""
     from hark.visible import printable
 

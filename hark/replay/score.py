@@ -180,6 +180,15 @@ class Score:
         """Tell whether a part is the way on of a name or a connection."""
         return part.seq in self._waiting and not isinstance(part.piece, Typed)
 
+    def to_decide(self, event: DnsDecision | EgressDecision) -> Part | None:
+        """Return the part that a decision about what was asked last will be matched with; it is not yet."""
+        if isinstance(event, DnsDecision):
+            asked = None if self._query is None else question_of(self._query, allowed=event.allowed)
+        else:
+            asked = None if self._attempt is None else asked_of(self._attempt, allowed=event.allowed)
+        waiting = None if asked is None else self._decisions.get(asked)
+        return waiting[0].part if waiting else None
+
     def waiting_for(self, part: Part) -> Action | None:
         """Return the action that `part` waits for; None: it may be released, or nothing will let it."""
         awaited = self._awaited()

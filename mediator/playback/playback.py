@@ -214,18 +214,23 @@ class Playback:
         finally:
             self._waiting.pop(part.seq, None)
 
-    def input_turn(self, seq: int) -> bool:
+    def input_turn(self, seq: int, ended: Callable[[], bool] = lambda: False) -> bool:
         """Wait until the input that was recorded as this event may be given. From any other thread.
 
-        False: it may not, or there is none such, or the replay is over.
+        False: it may not, or there is none such, or the replay is over, or the agent has `ended`.
         """
         loop = self._loop
         if loop is None or self._over:
             return False
         try:
-            return asyncio.run_coroutine_threadsafe(self._input(seq), loop).result()
+            waiting = asyncio.run_coroutine_threadsafe(self._input(seq), loop)
+            while not ended():
+                with contextlib.suppress(TimeoutError):
+                    return waiting.result(LOOK_S)
+            waiting.cancel()
         except (RuntimeError, CancelledError):
             return False  # the loop has ended
+        return False
 
     async def _input(self, seq: int) -> bool:
         part = self.score.expect(seq)
@@ -288,7 +293,9 @@ class Playback:
         if waiting.had_to:
             self._counts.held += 1
             self._counts.held_s += now - waiting.since
-        self._clock.release(part.time_ns, max(0, part.time_ns - self._last_ns))
+        # A head has no event of its own, or a late one: it is recorded with what comes after it.
+        at = part.time_ns - 1 if isinstance(part.piece, Head) else part.time_ns
+        self._clock.release(at, max(0, at - self._last_ns))
         self._last_ns, self._last_real = max(part.time_ns, self._last_ns), now
         self._writing = part
         self._written.clear()

@@ -86,7 +86,7 @@ def test_nothing_that_a_bundle_asks_for_is_granted(tmp_path: Path, folders: Thro
     assert at_home[0].source is not None
     assert os.listdir(at_home[0].source) == []
     assert os.listdir(home) == []
-    assert prepared.secrets == ()
+    assert prepared.secrets == ()  # what a broker would give away
     assert prepared.policy.publish == ()
     assert prepared.plan.published == ()
     assert prepared.toolservers.programs == ()

@@ -1,0 +1,104 @@
+"""`hark replay`: a recorded run once more, answered from its bundle, and whether it did the same."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from hark.cli.spec import Args, Option, Positional, Spec
+
+if TYPE_CHECKING:
+    from hark.replaying import Ask
+
+SPEC: Final = Spec(
+    "replay",
+    "run a recorded agent again from its bundle, without network, and compare",
+    (
+        Option("policy", "run it under this policy instead of the bundle's", "FILE"),
+        Option("trust-bundle", "run what a bundle asks for though nobody you trust has signed it"),
+        Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
+        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
+        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
+        Option("workdir", "copy this directory, where the bundle has no copy of the project", "DIR"),
+        Option("keep", "keep the copy that the command worked on in this new directory", "DIR"),
+        Option("o", "where the replay's own bundle goes; without it, where `hark ls` finds it", "OUT"),
+        Option("key", "sign that with this private key instead of your own", "FILE"),
+        Option("realtime", "wait as long for each answer as when it was recorded"),
+        Option("allow-renaming", "accept requests that differ in renamed identifiers alone"),
+        Option("truncated", "replay a bundle that breaks off, as far as it goes"),
+        Option("json", "print the verdict as one JSON object, and the command's own output on stderr"),
+    ),
+    positionals=(Positional("BUNDLE", "the bundle to replay, or the id of a run of this machine"),),
+    about=(
+        "The command starts as it was recorded, on a copy of its project, and gets the recorded answers at\n"
+        "the recorded times without the waits. Nothing is dialled, no secret is read, and no file of yours is\n"
+        "shown or written unless you name it. It has to do the same as it did: the first difference ends it.\n"
+        "\n"
+        "Exit code: 0 equal, 1 diverged, 2 usage, 3 the bundle breaks off, 4 not replayable."
+    ),
+)
+
+
+def run(args: Args) -> int:
+    """Replay, say the verdict, and return its exit code."""
+    from hark.installation import isolate_imports
+
+    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    from hark.cli.bundles import checked
+    from hark.cli.run import say
+    from hark.judging import judge
+    from hark.replaying import Asked, replay
+    from hark.restaging import Given
+
+    given = Given(args.text("policy"), args.texts("read"), args.texts("write"), args.text("workdir"))
+    asked = Asked(
+        bundle=checked(args.positional("BUNDLE")),
+        given=given,
+        trust=args.flag("trust-bundle"),
+        trusted_keys=args.text("trusted-keys"),
+        realtime=args.flag("realtime"),
+        keep=args.text("keep"),
+        allow_renaming=args.flag("allow-renaming"),
+        truncated=args.flag("truncated"),
+        output=args.text("o"),
+        key=args.text("key"),
+    )
+    answer = _set_output_apart() if args.flag("json") else None
+    course = replay(asked, os.environ, say=say, ask=_asker())
+    judgement = judge(course)
+    for line in judgement.lines():
+        say(line)
+    if answer is not None:
+        _print_json(answer, judgement.record())
+    return judgement.exit_code
+
+
+def _set_output_apart() -> int:
+    """Lead what the command prints to standard error; return a descriptor of what standard output was."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1, inheritable=True)
+    return kept
+
+
+def _print_json(descriptor: int, record: dict[str, object]) -> None:
+    from hark.cli.output import say_json
+
+    os.dup2(descriptor, 1, inheritable=True)
+    os.close(descriptor)
+    say_json(record)
+
+
+def _asker() -> "Ask | None":
+    """Ask at the terminal, where somebody sits at it."""
+    if not (os.isatty(0) and os.isatty(2)):
+        return None
+    from hark.cli.run import show
+    from hark.replaying import ALWAYS, ONCE
+
+    def ask(name: str) -> str:
+        always = f", [t]rust {name} from now on" if name else ""
+        show(f"Run it? [y]es, this once{always}, or [N]o: ")
+        answer = sys.stdin.readline().strip().lower()
+        return {"y": ONCE, "yes": ONCE, "t": ALWAYS, "trust": ALWAYS}.get(answer, "")
+
+    return ask

@@ -1,0 +1,353 @@
+"""One replay: a recorded run started again, answered from its bundle, and compared with it.
+
+The bundle is verified and read before anything is started (`hark.recalled`), its run is planned as a
+stranger's (`hark.restaging`), and it runs only for somebody who said so: the caller by word or policy, or by
+having its signer in their list. Then it is a run like any other (`hark.run`), with its own bundle; in place
+of servers stands playback, and the process that answers has left the host's network. The first divergence
+ends it. Nothing here prints: `say` gets each sentence for the user.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from hark import keys, requested, throwaway, trusted
+from hark.bundle.walk import BundleFile
+from hark.errors import ConfinementError, HarkError, PolicyError, ReplayError, UntrustedError
+from hark.keeping import Place, find_place
+from hark.recalled import Recalled, recall
+from hark.restaging import Given, Staged, policy_of, refuse_hostile, stage
+from hark.run import Run, Say
+from launcher import offline
+from launcher.played import Piece, Played
+from launcher.supervise import Boundary, launch
+
+if TYPE_CHECKING:
+    from hark.bundle.events import Event
+    from hark.bundle.writer import Writer
+    from hark.policy.model import Policy
+    from hark.preparation import Prepared
+    from hark.replay.canonical import Canonical, Rules
+    from hark.replay.recorded import Frame
+    from hark.replay.score import Score
+    from mediator.config import MediatorConfig, Recorder
+    from mediator.playback.playback import Report
+
+ONCE: Final = "once"
+ALWAYS: Final = "always"
+
+type Ask = Callable[[str], str]
+"""Asks the person at the terminal whether to trust the named key: `once`, `always`; anything else is no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What `hark replay` was told, as written on its command line."""
+
+    bundle: str
+    given: Given = field(default_factory=Given)
+    trust: bool = False
+    trusted_keys: str | None = None
+    realtime: bool = False
+    keep: str | None = None
+    allow_renaming: bool = False
+    truncated: bool = False
+    output: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a replay went, for the verdict."""
+
+    recalled: Recalled
+    signer: str
+    bundle: str
+    """The replay's own; where it lies now."""
+    report: Report
+    packets: int
+    """Sent or received by the process that answers, while the agent ran."""
+    notes: tuple[str, ...]
+    kept: str | None
+    failure: str | None
+    """Why the replay itself broke down."""
+
+
+def replay(
+    asked: Asked,
+    environ: Mapping[str, str],
+    *,
+    say: Say,
+    ask: Ask | None,
+    fill: Callable[[Recalled, str], None],
+) -> Course:
+    """Replay a bundle. Raises HarkError where nothing was started.
+
+    `ask` is there where a person can be asked. `fill` makes the project of the bundle's snapshot.
+    """
+    own = own_key(environ)
+    recalled = recall(asked.bundle, own=own, truncated=asked.truncated)
+    refuse_hostile(recalled)
+    policy = policy_of(recalled, asked.given)
+    signer = _admit(recalled, policy, asked, environ, say=say, ask=ask)
+    with throwaway.folders(asked.keep) as folders:
+        _fill(recalled, asked, folders.project, fill)
+        staged = stage(recalled, policy, asked.given, folders, environ)
+        for note in staged.notes:
+            say(note)
+        place = find_place(asked.output, asked.key, environ, say)
+        return _played(recalled, staged, asked, place, environ, signer=signer, say=say)
+
+
+def own_key(environ: Mapping[str, str]) -> bytes:
+    """Return the public half of the caller's signing key; empty where there is none to read."""
+    try:
+        return keys.public_from(f"{keys.user_key_path(environ)}.pub")
+    except HarkError:
+        return b""
+
+
+def _admit(
+    recalled: Recalled, policy: Policy, asked: Asked, environ: Mapping[str, str], *, say: Say, ask: Ask | None
+) -> str:
+    """Return who signed, in words, if the caller has let the bundle run. Raises UntrustedError."""
+    public = recalled.verified.public_key
+    signer = _signer(recalled, environ, asked)
+    if recalled.verified.own or public in trusted.known(environ, asked.trusted_keys):
+        return signer
+    say(f"{asked.bundle} asks to have run:")
+    for line in requested.lines(recalled, policy, signer):
+        say(line)
+    if asked.trust or asked.given.policy is not None:
+        return signer
+    answer = ask(keys.name(public) if public else "") if ask is not None else ""
+    if answer == ALWAYS and public:
+        trusted.add(environ, public, keys.name(public))
+    elif answer != ONCE:
+        hint = f"`hark trust {asked.bundle}` trusts its signer, " if public else ""
+        raise UntrustedError(
+            f"it was not run: {hint}--trust-bundle runs it this once, -policy under your policy"
+        )
+    return signer
+
+
+def _signer(recalled: Recalled, environ: Mapping[str, str], asked: Asked) -> str:
+    public = recalled.verified.public_key
+    if not public:
+        return "nobody"
+    if recalled.verified.own:
+        return f"you ({keys.name(public)})"
+    remark = trusted.known(environ, asked.trusted_keys).get(public)
+    known = (
+        "in none of your lists" if remark is None else f"in your list: {remark}" if remark else "in your list"
+    )
+    return f"{keys.name(public)} ({public.hex()[:16]}..., {known})"
+
+
+def _fill(recalled: Recalled, asked: Asked, project: str, fill: Callable[[Recalled, str], None]) -> None:
+    """Make the project's copy: of the bundle's snapshot, or of the caller's own directory."""
+    if asked.given.workdir is not None:
+        if not os.path.isdir(asked.given.workdir):
+            raise PolicyError(f"-workdir {asked.given.workdir} is no directory")
+        throwaway.copy_tree(asked.given.workdir, project)
+    elif recalled.snapshot_bytes:
+        fill(recalled, project)
+    elif recalled.manifest:
+        raise ReplayError(
+            f"there is no copy of its project in the bundle ({len(recalled.manifest)} files); "
+            "name yours with -workdir DIR: it is copied, and not written"
+        )
+
+
+def _played(
+    recalled: Recalled,
+    staged: Staged,
+    asked: Asked,
+    place: Place,
+    environ: Mapping[str, str],
+    *,
+    signer: str,
+    say: Say,
+) -> Course:
+    """Launch, leave the network, and play. Whatever is wrong with the host leaves it unreplayed."""
+    stand_in = _Turns()
+    inputs = Played(tuple(_pieces(recalled)), stand_in.turn)
+    try:
+        with launch(staged.prepared.plan, inputs) as boundary:
+            offline.leave_network()
+            run = Replayed(staged.prepared, place, boundary, environ, say=say, recalled=recalled, asked=asked)
+            stand_in.run = run
+            run.play()
+            return run.course(signer, staged, asked)
+    except ConfinementError as error:
+        raise ReplayError(str(error)) from error
+
+
+def _pieces(recalled: Recalled) -> Iterator[Piece]:
+    """Yield the recorded input."""
+    for frame in _frames(recalled, frozenset((_INPUT,))):
+        event = frame.event
+        yield Piece(frame.seq, event.source, event.data, event.end)
+
+
+def _frames(recalled: Recalled, kinds: frozenset[int] | None = None) -> Iterator[Frame]:
+    """Yield the recorded events: those of some kinds, or all that playback has a use for."""
+    from hark.bundle.events import decode
+    from hark.replay.recorded import Frame
+
+    with BundleFile(recalled.path) as file:
+        for placed in file.frames():
+            seq, kind = placed.frame.seq, placed.frame.kind
+            if seq >= recalled.events:
+                return
+            if kind not in _BULK if kinds is None else kind in kinds:
+                yield Frame(seq, placed.frame.time, decode(kind, placed.frame.payload))
+
+
+_INPUT: Final = 37
+_BULK: Final = frozenset((4, 38, 48))
+"""Kinds that playback has no use for and that may be large: files, and what threads read of the clock."""
+
+
+class _Turns:
+    """Gives the turns of input, before there is a run that could."""
+
+    run: Replayed | None = None
+
+    def turn(self, seq: int) -> bool:
+        return self.run is not None and self.run.turn(seq)
+
+
+class Replayed(Run):
+    """A run that is played from a bundle. Used once, from the main thread."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        place: Place,
+        boundary: Boundary,
+        environ: Mapping[str, str],
+        *,
+        say: Say,
+        recalled: Recalled,
+        asked: Asked,
+    ) -> None:
+        from hark.timing import Timing
+        from mediator.playback.playback import Playback
+
+        super().__init__(prepared, place, boundary, environ, say=say, show=say)
+        self._recalled = recalled
+        self._packets = 0
+        self.score, times = _score(recalled, prepared.policy)
+        self.timing = Timing(recalled.start.started_at, times)
+        self.playback = Playback(
+            self.score,
+            lambda divergence: self.stop(f"it diverged: {divergence.words}"),
+            clock=self.timing,
+            idle=self._is_idle,
+            realtime=asked.realtime,
+        )
+
+    def turn(self, seq: int) -> bool:
+        """Wait for the turn of a piece of input. From the thread that passes it on."""
+        return self.playback.input_turn(seq, lambda: self.boundary.process() < 0)
+
+    def _is_idle(self) -> bool:
+        from launcher.idle import Idle
+
+        process = self.boundary.process()
+        return process < 0 or Idle(process)()
+
+    def beginning(self) -> int:
+        """Begin when the recorded run did: the agent sees it, and certificates are judged by it."""
+        return self._recalled.start.started_at
+
+    def clock(self) -> int:
+        """Count as the recording did."""
+        return self.timing.read()
+
+    def opening(self) -> Iterator[Event]:
+        """Yield what a run's record opens with, and which recording was replayed."""
+        from hark.bundle.events import Determinism
+
+        for event in super().opening():
+            if not isinstance(event, Determinism):
+                yield event
+        yield self.prepared.controlled.opening()._replace(replayed=self._recalled.verified.root)
+
+    def set_clock(self, writer: Writer) -> None:
+        """Begin the page that the agent's shims read; playback moves it."""
+        super().set_clock(writer)
+        writer.on_frame = None
+        self.timing.show_on(self.boundary.page)
+
+    def recorder(self, writer: Writer) -> Recorder:
+        """Record what comes in at the recorded times."""
+        from hark.timing import Stamping
+
+        self.timing.begin()
+        return Stamping(writer, self.timing, self.score)
+
+    def config(self, roots: bytes) -> MediatorConfig:
+        """Return what the mediator is told: to answer from the recording."""
+        return replace(super().config(roots), playback=self.playback)
+
+    def tell(self, *_told: object, **_named: object) -> None:
+        """Say nothing that the recorded run has said; the verdict comes when all is compared."""
+        self._packets = offline.packets()
+
+    def course(self, signer: str, staged: Staged, asked: Asked) -> Course:
+        """Return how it went, once `play` has returned."""
+        output = self.place.path if self.destination is None else self.destination.path
+        return Course(
+            recalled=self._recalled,
+            signer=signer,
+            bundle=output,
+            report=self.playback.report(),
+            packets=self._packets,
+            notes=staged.notes,
+            kept=asked.keep,
+            failure=self.failure or self.limit,
+        )
+
+
+def _score(recalled: Recalled, policy: Policy) -> tuple[Score, list[int]]:
+    """Read the recording, and when it had something come in."""
+    from hark.determinism import INBOUND
+    from hark.replay.score import Score
+
+    times: list[int] = []
+
+    def noting() -> Iterator[Frame]:
+        for frame in _frames(recalled):
+            if type(frame.event) in INBOUND and not getattr(frame.event, "from_agent", False):
+                times.append(frame.time_ns)
+            yield frame
+
+    return Score(noting(), rules_of(recalled, policy), _nearest), times
+
+
+def _nearest(missed: Canonical, recorded: Sequence[tuple[int, Canonical]]) -> str:
+    """Say which recorded request a missed one comes nearest to, and where it differs."""
+    from hark.replay.nearest import NAMED, Sketches
+
+    sketches = Sketches()
+    for seq, request in recorded:
+        sketches.add(seq, request)
+    found = sketches.nearest(missed, dict(recorded).__getitem__)
+    if found is None:
+        return "all that was recorded has been asked for"
+    named = " and ".join(map(str, found.differences[:NAMED]))
+    more = len(found.differences) - NAMED
+    return f"nearest is event {found.seq}: {named}" + (f", and {more} more differ" if more > 0 else "")
+
+
+def rules_of(recalled: Recalled, policy: Policy) -> Rules:
+    """Return by which rules the requests of a recorded run are compared: its own policy's."""
+    from hark.replay.canonical import Rules
+
+    names = {recalled.env[spec.name]: spec.name for spec in policy.secrets if spec.name in recalled.env}
+    return Rules.of(names, policy.replay.ignore_headers, policy.replay.ignore_json)
