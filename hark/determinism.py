@@ -28,11 +28,12 @@ _SOURCE: Final = "preload"
 
 INBOUND: Final = frozenset(
     {
-        *(ev.DnsDecision, ev.EgressDecision, ev.ResponseHead, ev.LlmResponseChunk, ev.LlmResponseEnd),
-        *(ev.Trailers, ev.WebSocketMessage, ev.TunnelData, ev.McpMessage, ev.Interim, ev.Input),
+        *(ev.DnsDecision, ev.EgressDecision, ev.LlmResponseChunk, ev.Trailers, ev.Interim),
+        *(ev.WebSocketMessage, ev.TunnelData, ev.McpMessage, ev.Input),
     }
 )
-"""What reaches the agent from outside; those with `from_agent` only where that is false."""
+"""What is on the record before it reaches the agent, and so moves its clock; those with `from_agent` only
+where that is false. Heads and ends of answers do not: the agent may be at work on them before they are."""
 
 type OnFrame = Callable[[ev.Event | ev.Unknown, int], None]
 

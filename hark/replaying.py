@@ -53,7 +53,6 @@ class Asked:
     trusted_keys: str | None = None
     realtime: bool = False
     keep: str | None = None
-    allow_renaming: bool = False
     truncated: bool = False
     output: str | None = None
     key: str | None = None
@@ -70,10 +69,13 @@ class Course:
     report: Report
     packets: int
     """Sent or received by the process that answers, while the agent ran."""
+    rules: Rules
     notes: tuple[str, ...]
     kept: str | None
     failure: str | None
     """Why the replay itself broke down."""
+    ran_on: bool
+    """Whether the agent did all that was recorded, and more than a recording that breaks off has."""
 
 
 def replay(
@@ -82,11 +84,10 @@ def replay(
     *,
     say: Say,
     ask: Ask | None,
-    fill: Callable[[Recalled, str], None],
 ) -> Course:
     """Replay a bundle. Raises HarkError where nothing was started.
 
-    `ask` is there where a person can be asked. `fill` makes the project of the bundle's snapshot.
+    `ask` is there where a person can be asked.
     """
     own = own_key(environ)
     recalled = recall(asked.bundle, own=own, truncated=asked.truncated)
@@ -94,7 +95,7 @@ def replay(
     policy = policy_of(recalled, asked.given)
     signer = _admit(recalled, policy, asked, environ, say=say, ask=ask)
     with throwaway.folders(asked.keep) as folders:
-        _fill(recalled, asked, folders.project, fill)
+        _fill(recalled, asked, folders.project)
         staged = stage(recalled, policy, asked.given, folders, environ)
         for note in staged.notes:
             say(note)
@@ -147,14 +148,14 @@ def _signer(recalled: Recalled, environ: Mapping[str, str], asked: Asked) -> str
     return f"{keys.name(public)} ({public.hex()[:16]}..., {known})"
 
 
-def _fill(recalled: Recalled, asked: Asked, project: str, fill: Callable[[Recalled, str], None]) -> None:
+def _fill(recalled: Recalled, asked: Asked, project: str) -> None:
     """Make the project's copy: of the bundle's snapshot, or of the caller's own directory."""
     if asked.given.workdir is not None:
         if not os.path.isdir(asked.given.workdir):
             raise PolicyError(f"-workdir {asked.given.workdir} is no directory")
         throwaway.copy_tree(asked.given.workdir, project)
     elif recalled.snapshot_bytes:
-        fill(recalled, project)
+        raise ReplayError("this hark cannot unpack the copy of its project; name yours with -workdir DIR")
     elif recalled.manifest:
         raise ReplayError(
             f"there is no copy of its project in the bundle ({len(recalled.manifest)} files); "
@@ -191,6 +192,22 @@ def _pieces(recalled: Recalled) -> Iterator[Piece]:
     for frame in _frames(recalled, frozenset((_INPUT,))):
         event = frame.event
         yield Piece(frame.seq, event.source, event.data, event.end)
+
+
+def frames_of(path: str) -> Iterator[Frame]:
+    """Yield the events of a bundle, in order."""
+    from hark.bundle.events import decode
+    from hark.replay.recorded import Frame
+
+    with BundleFile(path) as file:
+        for placed in file.frames():
+            if placed.frame.kind not in _FILES:
+                yield Frame(
+                    placed.frame.seq, placed.frame.time, decode(placed.frame.kind, placed.frame.payload)
+                )
+
+
+_FILES: Final = frozenset((38, 48))
 
 
 def _frames(recalled: Recalled, kinds: frozenset[int] | None = None) -> Iterator[Frame]:
@@ -241,7 +258,8 @@ class Replayed(Run):
         super().__init__(prepared, place, boundary, environ, say=say, show=say)
         self._recalled = recalled
         self._packets = 0
-        self.score, times = _score(recalled, prepared.policy)
+        self.rules = rules_of(recalled, prepared.policy)
+        self.score, times = _score(recalled, self.rules)
         self.timing = Timing(recalled.start.started_at, times)
         self.playback = Playback(
             self.score,
@@ -308,13 +326,19 @@ class Replayed(Run):
             bundle=output,
             report=self.playback.report(),
             packets=self._packets,
+            rules=self.rules,
             notes=staged.notes,
             kept=asked.keep,
             failure=self.failure or self.limit,
+            ran_on=self._recalled.truncated
+            and all(one.done for one in self.score.recording.actions if one.blocking),
         )
 
+    def _is_through(self) -> bool:
+        return all(action.done for action in self.score.recording.actions if action.blocking)
 
-def _score(recalled: Recalled, policy: Policy) -> tuple[Score, list[int]]:
+
+def _score(recalled: Recalled, rules: Rules) -> tuple[Score, list[int]]:
     """Read the recording, and when it had something come in."""
     from hark.determinism import INBOUND
     from hark.replay.score import Score
@@ -327,7 +351,7 @@ def _score(recalled: Recalled, policy: Policy) -> tuple[Score, list[int]]:
                 times.append(frame.time_ns)
             yield frame
 
-    return Score(noting(), rules_of(recalled, policy), _nearest), times
+    return Score(noting(), rules, _nearest), times
 
 
 def _nearest(missed: Canonical, recorded: Sequence[tuple[int, Canonical]]) -> str:

@@ -1,9 +1,10 @@
 """The clocks of a replay: what the agent reads, and by what its own record counts.
 
-Always: at each release the agent's wall clock is that of the recording, its monotonic clock has moved by the
-recorded gap, and the event that is recorded for it has the recorded time to the nanosecond. So a replay's
-bundle holds the times that its agent saw, and can be replayed like any other. Between two releases its record
-counts as time passes here, and never beyond the next thing that came in. From any thread.
+Always: at each release the agent's wall clock is what it was in the recording (the time of the last event
+that moved it there), its monotonic clock has moved by the recorded gap, and the event that is recorded for it
+has the recorded time to the nanosecond. So a replay's bundle holds the times that its agent saw, and can be
+replayed like any other. Between two releases its record counts as time passes here, and never beyond the next
+thing that came in. From any thread.
 """
 
 import threading
@@ -35,7 +36,8 @@ class Timing:
         self._page: Page | None = None
         self._time_ns = 0
         """Of the last release."""
-        self._real_ns = clock()
+        self._real_ns: int | None = None
+        """Our clock at the last release; None before `begin`."""
         self._exact: int | None = None
 
     def show_on(self, page: "Page") -> None:
@@ -43,7 +45,7 @@ class Timing:
         self._page = page
 
     def begin(self) -> None:
-        """Count from now."""
+        """Count from now, and not from the moment at which the writer was made."""
         with self._lock:
             self._real_ns = self._clock()
 
@@ -51,17 +53,21 @@ class Timing:
         """Be at `time_ns` of the recording; the monotonic clock has gone on by `gap_ns` then."""
         with self._lock:
             now = self._clock()
-            real, self._real_ns = now - self._real_ns, now
+            real, self._real_ns = now - (self._real_ns or now), now
             self._time_ns = max(self._time_ns, time_ns)
             if self._page is not None:
                 self._page.move_monotonic(gap_ns - real)
-                self._page.set_wall(self._started_at + time_ns)
+                at = bisect_right(self._inbound, time_ns)
+                if at:
+                    self._page.set_wall(self._started_at + self._inbound[at - 1])
 
     def read(self) -> int:
         """The time of what is recorded now."""
         with self._lock:
             if self._exact is not None:
                 return self._exact
+            if self._real_ns is None:
+                return 0
             at = bisect_right(self._inbound, self._time_ns)
             passed = self._time_ns + self._clock() - self._real_ns
             return min(passed, self._inbound[at]) if at < len(self._inbound) else passed

@@ -23,15 +23,14 @@ SPEC: Final = Spec(
         Option("o", "where the replay's own bundle goes; without it, where `hark ls` finds it", "OUT"),
         Option("key", "sign that with this private key instead of your own", "FILE"),
         Option("realtime", "wait as long for each answer as when it was recorded"),
-        Option("allow-renaming", "accept requests that differ in renamed identifiers alone"),
         Option("truncated", "replay a bundle that breaks off, as far as it goes"),
         Option("json", "print the verdict as one JSON object, and the command's own output on stderr"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to replay, or the id of a run of this machine"),),
     about=(
-        "The command starts as it was recorded, on a copy of its project, and gets the recorded answers at\n"
-        "the recorded times without the waits. Nothing is dialled, no secret is read, and no file of yours is\n"
-        "shown or written unless you name it. It has to do the same as it did: the first difference ends it.\n"
+        "The command starts as it was recorded, on a copy of its project, and gets the recorded answers\n"
+        "without the waits. Nothing is dialled, no secret is read, and no file of yours is shown or written\n"
+        "unless you name it. It has to do the same as it did: the first difference ends it.\n"
         "\n"
         "Exit code: 0 equal, 1 diverged, 2 usage, 3 the bundle breaks off, 4 not replayable."
     ),
@@ -57,7 +56,6 @@ def run(args: Args) -> int:
         trusted_keys=args.text("trusted-keys"),
         realtime=args.flag("realtime"),
         keep=args.text("keep"),
-        allow_renaming=args.flag("allow-renaming"),
         truncated=args.flag("truncated"),
         output=args.text("o"),
         key=args.text("key"),

@@ -4,7 +4,7 @@ import os
 from typing import Final
 
 from hark.cli.spec import Args, Option, Positional, Spec
-from hark.errors import BundleError, PolicyError, UsageError
+from hark.errors import BundleError, UsageError
 
 SPEC: Final = Spec(
     "trust",
@@ -14,8 +14,8 @@ SPEC: Final = Spec(
         Positional("BUNDLE|KEY", "whose signer, or which key: 64 hex digits or a key file", optional=True),
     ),
     about=(
-        "The key goes on the list beside your own signing key. Compare its name with the signer's by another\n"
-        "way than the one the bundle took. To trust a key no longer, delete its line."
+        "The key goes on the list beside your own signing key. Compare its name with the signer's by\n"
+        "another way than the one the bundle took. To trust a key no longer, delete its line."
     ),
 )
 
@@ -56,7 +56,7 @@ def _signer(given: str) -> bytes:
     if result.verdict == BROKEN:
         raise BundleError(f"nobody is trusted for a bundle that does not verify: {result.line()}")
     if not result.public_key:
-        raise PolicyError(f"{given} is not signed: there is no key to trust")
+        raise UsageError(f"{given} is not signed: there is no key to trust")
     return result.public_key
 
 

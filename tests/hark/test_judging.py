@@ -1,0 +1,145 @@
+"""The verdict: equal where every action, end and count is; otherwise the first difference by its name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark.bundle import events as ev
+from hark.bundle.bounds import RunEnd
+from hark.errors import ReplayError
+from hark.judging import DIVERGED, EQUAL, Judgement, judge
+from hark.recalled import recall
+from hark.replay.canonical import NO_RULES
+from hark.replaying import Course
+from mediator.playback.playback import Divergence, Report
+from tests.support.recordings import bundle
+
+
+def exchange(number: int, body: bytes = b'{"a": 1}', answer: bytes = b"yes") -> list[Any]:
+    return [
+        ev.LlmRequest("api.example", "POST", f"/v{number}", {}, body, exchange=number),
+        ev.LlmResponseChunk(0, answer, exchange=number),
+        ev.LlmResponseEnd(200, {}, 1, exchange=number),
+    ]
+
+
+RECORDED = [event for number in range(1, 6) for event in exchange(number)]
+WELL = Report(5, 0, 0.0, (), (), (), 0)
+
+
+def judged(tmp_path: Path, replayed: list[Any], report: Report = WELL, **changes: Any) -> Judgement:
+    """Judge a replay that recorded this; `changes` are of its bundle, or of the course."""
+    course = {key: changes.pop(key) for key in ("packets", "failure", "ran_on", "notes") if key in changes}
+    whole = changes.pop("whole", True)
+    ends = {} if whole else {"end": None}
+    recording = bundle(tmp_path / "run.hark", *RECORDED, seal=whole, **ends)
+    again = bundle(tmp_path / "again.hark", *replayed, **changes)
+    known = {"packets": 0, "failure": None, "ran_on": False, "notes": ()} | course
+    recalled = recall(recording, truncated=True)
+    return judge(Course(recalled, "ann", again, report, rules=NO_RULES, kept=None, **known))
+
+
+def test_the_same_actions_are_equal_in_whatever_pieces(tmp_path: Path) -> None:
+    again = [
+        *exchange(2),
+        *exchange(1)[:1],
+        ev.LlmResponseChunk(0, b"y", exchange=1),
+        ev.LlmResponseChunk(1, b"es", exchange=1),
+        ev.LlmResponseEnd(200, {}, 2, exchange=1),
+        *RECORDED[6:],
+    ]
+    found = judged(tmp_path, again)
+    assert (found.word, found.exit_code) == (EQUAL, 0)
+    lines = found.lines()
+    assert lines[0].startswith("REPLAY-EQUAL, 6 actions")
+    assert "0 dials, 0 packets" in lines[2]
+    assert "signed by ann" in lines[3]
+
+
+@pytest.mark.parametrize(
+    ("replayed", "changes", "words"),
+    [
+        ([*RECORDED[:6], *exchange(3, answer=b"no"), *RECORDED[9:]], {}, "body"),
+        ([*RECORDED[:6], *exchange(3, body=b'{"a": 2}'), *RECORDED[9:]], {}, "did not come"),
+        (RECORDED[:-3], {}, "did not come"),
+        ([*RECORDED, *exchange(6)], {}, "was not recorded"),
+        (RECORDED, {"end": RunEnd(exit_code=1, reason="exit")}, "code is 1 and was 0"),
+        (RECORDED, {"end": RunEnd(exit_code=0, reason="signal SIGKILL")}, "reason is signal SIGKILL"),
+        (RECORDED, {"packets": 2}, "sent or received 2 packets"),
+        (RECORDED, {"report": WELL.__class__(5, 0, 0.0, (), (), (), 1)}, "dialled 1 times"),
+        (RECORDED, {"report": WELL.__class__(5, 0, 0.0, (), ("the answer to x",), (), 0)}, "the answer to x"),
+    ],
+)
+def test_anything_else_diverges_and_is_named(
+    tmp_path: Path, replayed: list[Any], changes: dict[str, Any], words: str
+) -> None:
+    found = judged(tmp_path, replayed, **changes)
+    assert (found.word, found.exit_code) == (DIVERGED, 1)
+    assert words in found.lines()[0]
+
+
+def test_the_last_three_equal_actions_are_named(tmp_path: Path) -> None:
+    found = judged(tmp_path, [*RECORDED[:12], *exchange(5, answer=b"no")])
+    assert [one.title for one in found.equal_before] == [
+        f"request POST api.example/v{at}" for at in (2, 3, 4)
+    ]
+    assert sum("equal before it" in line for line in found.lines()) == 3
+
+
+def test_another_program_is_named_first(tmp_path: Path) -> None:
+    programs = [ev.FsManifest({"/usr/bin/sh": bytes(32)}, "programs")]
+    other = [ev.FsManifest({"/usr/bin/sh": bytes(31) + b"x"}, "programs")]
+    recording = bundle(tmp_path / "run.hark", *RECORDED, *programs)
+    again = bundle(tmp_path / "again.hark", *RECORDED[:-3], *other)
+    found = judge(Course(recall(recording), "ann", again, WELL, 0, NO_RULES, (), None, None, ran_on=False))
+    assert found.programs == ["/usr/bin/sh"]
+    assert "/usr/bin/sh" in found.lines()[0]
+
+
+def test_where_playback_stopped_it_that_is_the_reason_and_no_consequence(tmp_path: Path) -> None:
+    miss = Divergence("miss", "no recording for POST api.example/v9; nearest is event 10", None)
+    report = Report(2, 1, 0.5, (), ("the answer to v3",), (miss,), 0)
+    stopped = RunEnd(exit_code=1, reason="interrupted: it diverged")
+    found = judged(tmp_path, RECORDED[:6], report, end=stopped)
+    assert found.lines()[0] == f"REPLAY-DIVERGED: {miss.words}"
+    assert found.difference is None
+    assert any("not used: the answer to v3" in line for line in found.lines())
+
+
+def test_a_recording_that_breaks_off_is_equal_as_far_as_it_goes(tmp_path: Path) -> None:
+    miss = Divergence("miss", "no recording for POST api.example/v6")
+    report = Report(5, 0, 0.0, (), (), (miss,), 0)
+    found = judged(tmp_path, [*RECORDED, *exchange(6)[:1]], report, ran_on=True, whole=False)
+    assert (found.word, found.exit_code) == (EQUAL, 3)
+    assert "breaks off" in found.lines()[0]
+    assert judged_again(tmp_path, report).word == DIVERGED
+
+
+def judged_again(tmp_path: Path, report: Report) -> Judgement:
+    (tmp_path / "other").mkdir()
+    return judged(tmp_path / "other", RECORDED[:3], report, ran_on=False, whole=False)
+
+
+def test_a_replay_that_broke_down_says_nothing_of_the_agent(tmp_path: Path) -> None:
+    with pytest.raises(ReplayError, match="disk full"):
+        judged(tmp_path, RECORDED, failure="disk full")
+
+
+def test_the_record_for_programs_is_whole_and_plain(tmp_path: Path) -> None:
+    record = judged(tmp_path, [*RECORDED[:12], *exchange(5, answer=b"no")]).record()
+    assert json.loads(json.dumps(record)) == record
+    assert record["verdict"] == DIVERGED
+    assert record["digest"] != record["recorded_digest"]
+    assert record["difference"]["recorded"]["parts"] != record["difference"]["replayed"]["parts"]  # type: ignore[index]
+    assert {
+        "why",
+        "actions",
+        "signer",
+        "dials",
+        "packets",
+        "unconsumed",
+        "exit",
+        "recorded_exit",
+    } <= record.keys()
