@@ -26,6 +26,8 @@ from launcher.played import Piece, Played
 from launcher.supervise import Boundary, launch
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from hark.bundle.events import Event
     from hark.bundle.writer import Writer
     from hark.policy.model import Policy
@@ -267,6 +269,7 @@ class Replayed(Run):
             clock=self.timing,
             idle=self._is_idle,
             realtime=asked.realtime,
+            zone=_zone(recalled),
         )
 
     def turn(self, seq: int) -> bool:
@@ -352,6 +355,16 @@ def _score(recalled: Recalled, rules: Rules) -> tuple[Score, list[int]]:
             yield frame
 
     return Score(noting(), rules, _nearest), times
+
+
+def _zone(recalled: Recalled) -> ZoneInfo | None:
+    """Return the time zone that the recorded machine judged rules by, as far as the agent was told."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(recalled.env.get("TZ", ""))
+    except (OSError, ValueError):
+        return None
 
 
 def _nearest(missed: Canonical, recorded: Sequence[tuple[int, Canonical]]) -> str:
