@@ -8,9 +8,10 @@ boundary: an agent that evades the shims repeats itself less, and reaches no fur
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from hark import language_shims
 from hark.bundle import events as ev
 from hark.policy.model import Clock, Randomness
 from hark.replay import clocklog
@@ -50,11 +51,13 @@ class Determinism:
     """Why there is none, though it was wanted."""
     recorded: bytes | None = None
     """In a replay: the recorded refreshes of the clock, as `clocklog.unpack` returns them."""
+    languages: Mapping[str, bytes] = field(default_factory=dict)
+    """The shims of languages (`hark.language_shims`), where randomness is the seed's."""
 
     @property
     def shim(self) -> bool:
-        """Whether the agent's programs are given the shim."""
-        return bool(self.library)
+        """Whether the agent's programs are given any."""
+        return bool(self.library or self.languages)
 
     @property
     def flags(self) -> int:
@@ -69,19 +72,22 @@ class Determinism:
     def mechanisms(self) -> tuple[str, ...]:
         """What is in force, in the record's words."""
         found = []
-        if self.shim and self.clock:
+        if self.library and self.clock:
             found.append("clock preload")
-        if self.shim and self.seed:
+        if self.library and self.seed:
             found.append("random preload")
+        if self.languages and self.seed:
+            found.extend(language_shims.MECHANISMS)
         if self.seed:
             found.append("aslr off")
         return tuple(found)
 
     def files(self) -> dict[str, bytes]:
         """What the agent is shown for it."""
-        if not self.shim:
-            return {}
-        shown = {LIBRARY: self.library}
+        shown = dict(self.languages)
+        if not self.library:
+            return shown
+        shown[LIBRARY] = self.library
         if self.recorded is not None:
             shown[RECORDED] = clocklog.replayed(self.recorded)
         return shown
@@ -109,16 +115,20 @@ def arrange(
     )
     if not clock and not drawn:
         return Determinism()
+    languages = language_shims.files() if drawn else {}
     try:
-        return Determinism(drawn, clock, library(environ, writable), recorded=recorded)
+        built, missing = library(environ, writable), ""
     except NoLibraryError as error:
-        return Determinism(drawn, clock, missing=str(error), recorded=recorded)
+        built, missing = b"", str(error)
+    return Determinism(drawn, clock, built, missing, recorded, languages)
 
 
 def variables(found: Determinism, env: Mapping[str, str]) -> dict[str, str]:
     """What the agent's environment has for it beside `env`, whose own values are kept."""
-    more = {}
-    if found.shim:
+    more: dict[str, str] = {}
+    if found.languages:
+        more |= language_shims.variables(env)
+    if found.library:
         given = env.get("LD_PRELOAD", "")
         more["LD_PRELOAD"] = f"{LIBRARY}:{given}" if given else LIBRARY
     if found.seed and "PYTHONHASHSEED" not in env:
@@ -165,10 +175,13 @@ def closing(found: Determinism, log: pages.Log | None) -> Iterator[ev.Event]:
     yield from clocklog.events(clocklog.settle(records))
     if dropped:
         yield ev.ShimReport(_SOURCE, "clock", f"the log was full: {dropped} refreshes are not in it")
+    yield from (ev.ShimReport(*note) for note in log.notes())
 
 
-def said(found: Determinism) -> Iterator[str]:
+def said(found: Determinism, log: pages.Log | None = None) -> Iterator[str]:
     """Sentences for the user at the end of a run."""
+    for source, what, why in () if log is None else log.notes():
+        yield f"a replay may differ in {what} ({source}): {why}"
     if found.missing:
         yield (
             f"clock and randomness were the machine's own, so a replay may differ: {found.missing}; "

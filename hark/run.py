@@ -196,7 +196,7 @@ class Run:
     ) -> None:
         """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
         self._summarise(mediator, before)
-        for line in determinism.said(self.prepared.controlled):
+        for line in determinism.said(self.prepared.controlled, self.boundary.log if self.plan.shim else None):
             self.say(line)
         for path in ended.replaced:
             self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))

@@ -36,7 +36,10 @@ _KNOWN_PATHS: Final = 1 << 12
 _PATHS_AT: Final = 4096 + 8 * _KNOWN_PATHS + 24 * _PROCESSES
 _RECORDS_AT: Final = _PATHS_AT + _PATH_BYTES
 RECORD_BYTES: Final = 32
-LOG_BYTES: Final = _RECORDS_AT + RECORD_BYTES * _RECORDS
+_NOTES: Final = 64
+_NOTE_BYTES: Final = 256
+_NOTES_AT: Final = _RECORDS_AT + RECORD_BYTES * _RECORDS
+LOG_BYTES: Final = _NOTES_AT + _NOTES * _NOTE_BYTES
 
 
 class Page:
@@ -93,6 +96,16 @@ class Log:
         (length,) = struct.unpack("=Q", self._read(16, 8))
         parts = self._read(_PATHS_AT, min(length, _PATH_BYTES)).split(b"\0")
         return [os.fsdecode(path) for path in dict.fromkeys(parts) if path.startswith(b"/")]
+
+    def notes(self) -> list[tuple[str, str, str]]:
+        """What shims said did not work: which, what, why. Any text at all may stand there."""
+        data = self._read(_NOTES_AT, _NOTES * _NOTE_BYTES)
+        found: dict[tuple[str, str, str], None] = {}
+        for at in range(0, len(data), _NOTE_BYTES):
+            parts = data[at : at + _NOTE_BYTES].rstrip(b"\0").decode(errors="replace").split("\0")
+            if len(parts) == 3 and all(parts):
+                found[parts[0], parts[1], parts[2]] = None
+        return list(found)
 
     def _read(self, offset: int, length: int) -> bytes:
         """As many bytes, zeros where the file has become shorter."""

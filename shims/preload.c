@@ -41,4 +41,5 @@
 #include "preload/random.h"
 #include "preload/clock.h"
 #include "preload/waits.h"
+#include "preload/notes.h"
 #include "preload/processes.h"

@@ -74,6 +74,7 @@ enum { SEEDED = 1, CLOCKED = 2, REPLAYED = 4 };
 
 /* The log, which every process of the agent's writes: the supervisor believes nothing in it. */
 enum { PROCESSES = 1 << 15, RECORDS = 1 << 18, PATH_BYTES = 1 << 18, KNOWN_PATHS = 1 << 12 };
+enum { NOTES = 64, NOTE_BYTES = 256 };
 struct process {
     uint32_t pid;
     uint32_t strays; /* children that came by a way that we do not see */
@@ -95,6 +96,7 @@ struct log {
     struct process processes[PROCESSES];
     char paths[PATH_BYTES]; /* each ends with a NUL */
     struct record entries[RECORDS];
+    char notes[NOTES][NOTE_BYTES]; /* the file's end: other shims count from there */
 };
 
 /* In a replay: the recorded refreshes, sorted by lineage and index. */

@@ -120,6 +120,7 @@ __attribute__((constructor)) static void start(void) {
     NEXT(dup2);
     settle_auxiliary();
     name_program();
+    if (page->flags & SEEDED) note_isolated_python();
     for (int fd = 0; fd < 3 && page->flags & SEEDED; fd++) note(fd);
     if (page->flags & CLOCKED) refresh(STARTED, 0, 0, 0);
 }

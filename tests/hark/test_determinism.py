@@ -23,7 +23,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_is_under_control_unless_the_policy_says_else():
     found = arrange(ReplayRules(), {}, [])
     assert len(found.seed) == 32
-    assert found.mechanisms == ("clock preload", "random preload", "aslr off")
+    assert found.mechanisms == (*("clock preload", "random preload", "random python", "aslr off"),)
     assert found.flags == SEEDED | CLOCKED
     assert arrange(ReplayRules(), {}, []).seed != found.seed
 
@@ -31,7 +31,9 @@ def test_all_is_under_control_unless_the_policy_says_else():
 def test_the_policy_leaves_each_to_the_machine():
     rules = ReplayRules(clock=Clock.REAL, randomness=Randomness.REAL)
     assert arrange(rules, {}, []) == Determinism()
-    assert arrange(ReplayRules(clock=Clock.REAL), {}, []).mechanisms == ("random preload", "aslr off")
+    assert arrange(ReplayRules(clock=Clock.REAL), {}, []).mechanisms == (
+        *("random preload", "random python", "aslr off"),
+    )
     assert arrange(ReplayRules(randomness=Randomness.REAL), {}, []).mechanisms == ("clock preload",)
 
 
@@ -48,8 +50,9 @@ def test_a_missing_library_is_on_the_record_and_said(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(determinism, "library", none)
     found = arrange(ReplayRules(), {}, [])
-    assert not found.shim
-    assert found.mechanisms == ("aslr off",)
+    assert found.shim
+    assert determinism.LIBRARY not in found.files()
+    assert found.mechanisms == ("random python", "aslr off")
     assert list(determinism.closing(found, None)) == [
         ev.ShimReport("preload", "clock and randomness", "there is no C compiler")
     ]
@@ -66,6 +69,9 @@ def test_the_environment_keeps_what_it_has():
     given = {"LD_PRELOAD": "/mine.so", "PYTHONHASHSEED": "7", "TZ": "UTC"}
     assert variables(FULL, given) == {"LD_PRELOAD": "/run/hark/shim/preload.so:/mine.so"}
     assert variables(Determinism(), {}) == {}
+    shims = Determinism(SEED, languages={"/run/hark/shim/python/sitecustomize.py": b""})
+    assert variables(shims, {"PYTHONHASHSEED": "7"}) == {"PYTHONPATH": "/run/hark/shim/python"}
+    assert variables(shims, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/run/hark/shim/python:/mine"
 
 
 @pytest.mark.parametrize(
@@ -93,5 +99,10 @@ def test_a_full_log_is_told():
     descriptor = os.memfd_create("log")
     os.ftruncate(descriptor, LOG_BYTES)
     os.pwrite(descriptor, ((1 << 18) + 3).to_bytes(8, "little"), 8)
-    *_, report = determinism.closing(FULL, Log(descriptor))
+    note = b"python\0randomness\0it is old"
+    os.pwrite(descriptor, note, LOG_BYTES - 256)
+    log = Log(descriptor)
+    *_, report, noted = determinism.closing(FULL, log)
+    assert noted == ev.ShimReport("python", "randomness", "it is old")
+    assert list(determinism.said(FULL, log)) == ["a replay may differ in randomness (python): it is old"]
     assert report == ev.ShimReport("preload", "clock", "the log was full: 3 refreshes are not in it")

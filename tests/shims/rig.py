@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from hark import language_shims
 from hark.determinism import LIBRARY, Determinism, begin
 from hark.shim_library import library
 from launcher.supervise import Boundary
@@ -33,19 +34,22 @@ def shimmed(
     during: Callable[[Boundary], Any] | None = None,
     env: dict[str, str] | None = None,
     mono_ns: int = 0,
+    languages: bool = False,
     **options: Any,
 ) -> Result:
     """Run `argv`. As a replay with an empty log, unless `recorded` is None: then the clock is refreshed.
 
-    `found` of the result is the log's records.
+    `found` of the result is the log's records, or what `after` returns.
     """
-    controlled = Determinism(seed, clock, built(), recorded=recorded)
+    shims = language_shims.files() if languages else {}
+    controlled = Determinism(seed, clock, built(), recorded=recorded, languages=shims)
 
     def before(boundary: Boundary) -> None:
         begin(controlled, boundary.page, boundary.log, wall_ns)
         boundary.page.move_monotonic(mono_ns)
 
     variables = {"PATH": PATH, "HOME": "/home/agent", "LANG": "C.UTF-8", "LD_PRELOAD": LIBRARY} | (env or {})
+    variables |= language_shims.variables(variables) if languages else {}
     return contained(
         argv,
         shim=True,
@@ -53,7 +57,7 @@ def shimmed(
         files=controlled.files(),
         before=before,
         during=during,
-        after=lambda boundary: boundary.log.records()[0],
+        after=options.pop("after", lambda boundary: boundary.log.records()[0]),
         env=variables,
         **options,
     )
