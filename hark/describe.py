@@ -181,6 +181,11 @@ def _input(e: ev.Input) -> str:
     return f"{e.source}, {_body(e.data)}{', then end of file' if e.end else ''}"
 
 
+def _manifest(e: ev.FsManifest) -> str:
+    left = f", {_count(len(e.left_out), 'path')} left out" if e.left_out else ""
+    return f"{_count(len(e.entries), 'file')} below {e.root}{left}"
+
+
 def _boundary(e: ev.Boundary) -> str:
     grants, withheld = _count(len(e.grants), "grant"), _count(len(e.withheld), "path")
     return f"uid {e.uid}, Landlock ABI {e.landlock_abi}, {grants}, {withheld} kept back"
@@ -198,7 +203,7 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     RunStart: lambda e: f"{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id})",
     ev.PolicyLoaded: lambda e: f"{e.source}: allow {', '.join(e.allow_hosts) or 'nothing'}",
     ev.EnvSnapshot: lambda e: f"{_count(len(e.vars), 'variable')}: {' '.join(e.vars)}",
-    ev.FsManifest: lambda e: f"{_count(len(e.entries), 'file')} below {e.root}",
+    ev.FsManifest: _manifest,
     ev.LlmRequest: _request,
     ev.LlmResponseChunk: lambda e: f"chunk {e.seq}, {_body(e.data)}",
     ev.LlmResponseEnd: _end,

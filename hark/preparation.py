@@ -50,6 +50,8 @@ class Options:
     follow_policy: bool = False
     allow_all: bool = False
     """`--unsafe-allow-all`."""
+    snapshot: bool = True
+    """Not with `-no-snapshot`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Prepared:
     controlled: determinism.Determinism = field(default_factory=determinism.Determinism)
     followed: str | None = None
     """The real path of a policy that is read again while the run goes on."""
+    snapshot: bool = True
+    """Keep a copy of the project on the record."""
 
 
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
@@ -132,8 +136,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     proxies = outward.proxies(environ, plan) if options.via_proxy else None
     held = (*secrets, *servers.secrets)
     followed = _followed(options, policy, plan)
+    kept = options.snapshot
     return Prepared(
-        plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, controlled, followed
+        plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, controlled, followed, kept
     )
 
 

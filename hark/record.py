@@ -23,8 +23,8 @@ from launcher import ceilings
 from launcher.plan import Access
 from launcher.report import Facts
 
-PROVIDERS: Final = ("network", "dns", "secrets", "input")
-"""What of the run is recorded: RunStart's ProviderSet. Clock, randomness and files are not yet."""
+PROVIDERS: Final = ("network", "dns", "secrets", "input", "files")
+"""What of the run is recorded: RunStart's ProviderSet. Clock and randomness are not yet."""
 
 
 def header(run_id: str, prepared: Prepared) -> Header:

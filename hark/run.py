@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from hark import determinism, nesting, policy_file, project, summary
 from hark.bundle import outcome
 from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
+from hark.filing import Files
 from hark.keeping import Place, find_place
 from hark.preparation import Options, Prepared, prepare
 from hark.trusting import files_for
@@ -91,6 +92,7 @@ class Run:
         """The policy in force."""
         self.failure: str | None = None
         self.broker: Broker | None = None
+        self.files: Files | None = None
         self.limit: str | None = None
         self.stopped: str | None = None
         self.began_at = 0
@@ -106,6 +108,9 @@ class Run:
         from mediator.credentials import Broker
 
         self.broker = Broker(self.prepared.secrets)
+        own = () if self.place.output is None else (self.place.output,)
+        self.files = Files(self.prepared, self.broker, keep=self.prepared.snapshot, beside=own)
+        self.files.begin()
         header = record.header(self.place.run_id, self.prepared)
         if self.place.output is not None:
             self.destination = Destination.open(self.place.output)
@@ -168,6 +173,7 @@ class Run:
         try:
             ended = self._attend(mediator)
             self._close(writer)
+            self._file_results(writer)
             code = self._finish(writer, ended)
             self.tell(mediator, ended, before, folders, code)
         except HarkError:
@@ -198,6 +204,8 @@ class Run:
         self._summarise(mediator, before)
         for line in determinism.said(self.prepared.controlled, self.boundary.log if self.plan.shim else None):
             self.say(line)
+        for line in () if self.files is None else self.files.said():
+            self.say(line)
         for path in ended.replaced:
             self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))
         for path in project.bared(folders):
@@ -209,6 +217,16 @@ class Run:
         if code:
             self._say_masked()
         self._show_allowing(mediator.summary())
+
+    def _file_results(self, writer: Writer) -> None:
+        """Record what became of the project. Where nothing is recorded any more, `_finish` says why."""
+        if self.files is None:
+            return
+        for event in self.files.closing():
+            try:
+                writer.append(event)
+            except RecordError:
+                return
 
     def _say_masked(self) -> None:
         """Name what of the project is masked: the agent may have failed for want of it."""
@@ -271,6 +289,8 @@ class Run:
             published=published,
             broker=self.broker,
         )
+        for event in () if self.files is None else self.files.opening():
+            writer.append(event)
         writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
         if self.plan.shim:
             self.set_clock(writer)

@@ -136,10 +136,15 @@ class EnvSnapshot(NamedTuple):
 
 
 class FsManifest(NamedTuple):
-    """What lay below a directory: path -> hash."""
+    """What lay below a directory: path -> hash. Several of one root are one manifest.
+
+    An empty hash: not read. Of a symbolic link it is that of where it leads.
+    """
 
     entries: Mapping[str, bytes] = NO_MAP
     root: str = ""
+    left_out: Mapping[str, str] = NO_MAP
+    """Path -> why it is not among the entries; a folder's ends with a slash. The agent saw `masked` empty."""
 
 
 class LlmRequest(NamedTuple):
@@ -286,7 +291,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     RUN_START_KIND,
     Kind(2, PolicyLoaded, {1: TEXT, 2: TEXTS, 3: TEXTS, 4: TEXTS, 5: BYTES}),
     Kind(3, EnvSnapshot, {1: TEXT_MAP}),
-    Kind(4, FsManifest, {1: HASH_MAP, 2: TEXT}),
+    Kind(4, FsManifest, {1: HASH_MAP, 2: TEXT, 32: TEXT_MAP}),
     Kind(
         5,
         LlmRequest,

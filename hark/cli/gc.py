@@ -25,14 +25,18 @@ def run(args: Args) -> int:
     from hark import runs
     from hark.bundle.store import runs_directory
     from hark.cli import output
+    from hark.snapshot import copies
 
     keep = args.text("keep")
     if keep is None:
         raise UsageError("hark gc needs -keep N or -keep AGE, so that nothing is removed by accident")
     wanted = runs.parse_keep(keep)
     found = runs.newest_first(runs_directory(os.environ))
-    doomed = runs.removable(found, wanted, time.time_ns())
     dry = args.flag("dry-run")
+    if not dry and (left_over := copies.sweep(copies.beside(runs_directory(os.environ)))):
+        swept = "1 copy" if left_over == 1 else f"{left_over} copies"
+        print(f"removed {swept} of a project, left by a replay that was killed")
+    doomed = runs.removable(found, wanted, time.time_ns())
     freed = 0
     for one in doomed:
         if not dry:

@@ -31,6 +31,7 @@ SPEC: Final = Spec(
         Option(
             "unsafe-allow-all", "deny nothing: every host and port may be reached, and the record says so"
         ),
+        Option("no-snapshot", "keep no copy of the project in the bundle; a replay then has no files"),
         Option("via-proxy", "dial upstreams through the proxy that HTTPS_PROXY and HTTP_PROXY name"),
     ),
     about=(
@@ -65,6 +66,7 @@ def run(args: Args) -> int:
         upstreams=args.texts("upstream"),
         upstream_roots=args.texts("upstream-ca"),
         via_proxy=args.flag("via-proxy"),
+        snapshot=not args.flag("no-snapshot"),
         allow_all=args.flag("unsafe-allow-all"),
     )
     return run_command(options, os.environ, terminal=_has_terminal(), say=say, show=show)

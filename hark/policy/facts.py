@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from hark.policy.host import format_authority
 from hark.policy.lines import Lines
 from hark.policy.model import (
+    MAX_SNAPSHOT,
     Body,
     Clock,
     McpServer,
@@ -126,6 +127,7 @@ def _beside(policy: Policy, lines: Lines) -> Iterator[Fact]:
     if policy.nested_sandboxes:
         yield Fact(lines.of("sandbox", "nested"), "the agent may make namespaces of its own")
     yield from _replay(policy, lines)
+    yield from _snapshot(policy, lines)
     limits = policy.limits
     for key, value, unit in (
         ("time", limits.time_s, "seconds"),
@@ -140,6 +142,18 @@ def _beside(policy: Policy, lines: Lines) -> Iterator[Fact]:
         yield Fact(
             lines.of("record", "max_bytes"), f"the run ends before its bundle has {policy.max_bytes} bytes"
         )
+
+
+def _snapshot(policy: Policy, lines: Lines) -> Iterator[Fact]:
+    if policy.snapshot.max_bytes != MAX_SNAPSHOT:
+        words = (
+            f"a project of up to {policy.snapshot.max_bytes} bytes is copied into the bundle as the run "
+            "begins, and none of a larger one"
+        )
+        yield Fact(lines.of("snapshot", "max"), words)
+    for number, pattern in enumerate(policy.snapshot.exclude):
+        words = f"what matches {pattern} in the project is left out of that copy, and not compared at the end"
+        yield Fact(lines.of("snapshot", "exclude", number), words)
 
 
 def _replay(policy: Policy, lines: Lines) -> Iterator[Fact]:

@@ -157,6 +157,20 @@ class ReplayRules:
     randomness: Randomness = Randomness.SEEDED
 
 
+MAX_SNAPSHOT: Final = 64_000_000
+"""What `[snapshot] max` is where a policy says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRules:
+    """`[snapshot]`: how much of the project, as it was before the agent, is kept for a replay."""
+
+    max_bytes: int = MAX_SNAPSHOT
+    """Of the files, as they are on the disk; of a project with more none is kept."""
+    exclude: tuple[str, ...] = ()
+    """Patterns as in .gitignore, after those that the project has itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class McpServer:
     """`[mcp.NAME]`: a tool server over stdio, run outside the agent's boundary behind a stub command NAME."""
@@ -282,6 +296,7 @@ class Policy:
     nested_sandboxes: bool = False
     """`[sandbox] nested`: the agent may make user namespaces of its own (bubblewrap, Chromium)."""
     replay: ReplayRules = ReplayRules()
+    snapshot: SnapshotRules = SnapshotRules()
     allow_all: bool = False
     """`--unsafe-allow-all`: every host and port; loud, recorded, never from a file."""
     rules: tuple[Rule, ...] = field(init=False)

@@ -10,14 +10,14 @@ from typing import Final
 from hark.policy import bindings, quantities, replaying, services
 from hark.policy.conflicts import check_rules
 from hark.policy.hosts import host_rule
-from hark.policy.model import HostRule, Limits, Policy, ReplayRules, Rule
+from hark.policy.model import HostRule, Limits, Policy, ReplayRules, Rule, SnapshotRules
 from hark.policy.reading import MAX_POLICY, Node, assignments, inside, load, path, variable
 from hark.policy.rules import rules
 
 __all__ = ["MAX_POLICY", "parse_policy"]
 KEYS: Final = (
     "allow_hosts", "allow", "read_paths", "write_paths", "exec", "secrets", "token", "env", "project",
-    "limits", "record", "mcp", "publish", "git", "sandbox", "replay",
+    "limits", "record", "mcp", "publish", "git", "sandbox", "replay", "snapshot",
 )  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def parse_policy(raw: bytes, source: str) -> Policy:
         git_https=services.git_hosts(top["git"], every) if "git" in top else (),
         nested_sandboxes=sandbox["nested"].truth() if "nested" in sandbox else False,
         replay=replaying.replay(top["replay"]) if "replay" in top else ReplayRules(),
+        snapshot=services.snapshot(top["snapshot"]) if "snapshot" in top else SnapshotRules(),
     )
 
 

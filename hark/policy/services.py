@@ -1,4 +1,4 @@
-"""`[mcp.NAME]`, `[[publish]]`, `[limits]`, `exec`, `[git]`: what runs beside the agent, and its limits."""
+"""`[mcp.NAME]`, `[[publish]]`, `[limits]`, `exec`, `[git]`, `[snapshot]`: what is beside the agent."""
 
 import ipaddress
 import re
@@ -8,7 +8,17 @@ from typing import Final
 from hark.policy import quantities
 from hark.policy.bindings import command
 from hark.policy.hosts import address, exact_host, pattern_covers, port_number
-from hark.policy.model import HTTPS_PORT, Address, Limits, McpServer, Published, Rule, Speaks
+from hark.policy.model import (
+    HTTPS_PORT,
+    MAX_SNAPSHOT,
+    Address,
+    Limits,
+    McpServer,
+    Published,
+    Rule,
+    SnapshotRules,
+    Speaks,
+)
 from hark.policy.reading import Node, assignments, path, variable
 from hark.policy.rules import tool_rules
 
@@ -31,6 +41,23 @@ def limits(node: Node) -> Limits:
         disk=quantities.size(table["disk"], LEAST_DISK) if "disk" in table else None,
         events_per_s=quantities.count(events, MOST_EVENTS) if events else None,
     )
+
+
+def snapshot(node: Node) -> SnapshotRules:
+    """Read `[snapshot]`."""
+    table = node.table("max", "exclude")
+    return SnapshotRules(
+        max_bytes=quantities.size(table["max"], 1) if "max" in table else MAX_SNAPSHOT,
+        exclude=table["exclude"].each(_pattern) if "exclude" in table else (),
+    )
+
+
+def _pattern(node: Node) -> str:
+    """Read a pattern of .gitignore's that leaves something out."""
+    text = node.string()
+    if not text.strip(" /*") or text.startswith(("#", "!")) or "\n" in text or "\0" in text:
+        node.fail(f'"{text}" leaves nothing out by a name; write one as in .gitignore, such as "build/"')
+    return text
 
 
 def executables(node: Node) -> tuple[str, ...]:

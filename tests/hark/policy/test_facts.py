@@ -78,6 +78,19 @@ def test_a_place_is_spelled_as_one_writes_it_also_where_it_is_an_ipv6_address():
     assert said('allow_hosts = ["[2001:db8::1]"]')[0] == (1, "allowed: all requests to [2001:db8::1]:443")
 
 
+def test_what_is_kept_of_the_project_is_told_where_it_is_not_the_usual():
+    text = """[snapshot]
+max = "1MB"
+exclude = ["data/"]
+"""
+    rest = "is copied into the bundle as the run begins, and none of a larger one"
+    assert said(text)[1:] == [
+        (2, f"a project of up to 1000000 bytes {rest}"),
+        (3, "what matches data/ in the project is left out of that copy, and not compared at the end"),
+    ]
+    assert len(said('[snapshot]\nmax = "64MB"\n')) == 1
+
+
 def test_what_a_replay_does_not_compare_is_told_and_the_usual_is_not():
     text = """[replay]
 ignore_headers = ["X-Session"]

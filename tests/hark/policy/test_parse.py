@@ -23,6 +23,7 @@ from hark.policy.model import (
     ReplayRules,
     Rule,
     SecretSpec,
+    SnapshotRules,
     Speaks,
     Surface,
     TokenEndpoint,
@@ -119,6 +120,10 @@ ignore_headers = ["X-Session"]
 ignore_json = ["$.metadata.trace"]
 clock = "real"
 randomness = "real"
+
+[snapshot]
+max = "1GB"
+exclude = ["data/"]
 """
 
 
@@ -202,6 +207,7 @@ def test_a_whole_policy_reads_as_written():
         git_https=("git.example",),
         nested_sandboxes=True,
         replay=ReplayRules(("x-session",), ("$.metadata.trace",), Clock.REAL, Randomness.REAL),
+        snapshot=SnapshotRules(10**9, ("data/",)),
     )
 
 

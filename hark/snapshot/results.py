@@ -1,0 +1,73 @@
+"""What a run did to a tree: every file that it made, changed or removed, against what was there before.
+
+A file that has the status of before, ctime included, was not touched and is not read. One that was written
+with what it held, or only given another time, is no difference. Rules about what is ignored are those of
+before.
+"""
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from blake3 import blake3
+
+from hark.bundle.events import FileResult, ShimReport
+from hark.snapshot.collect import Collected, LeftOutError, hashed, same
+from hark.snapshot.names import spelled
+from hark.snapshot.survey import Descent, Search, survey
+
+MAX_RESULTS: Final = 20_000  # events; an agent that makes more is told of by number
+MAX_READ: Final = 1 << 30  # bytes that are read to hash what it made
+SOURCE: Final = "files"
+
+
+def results(
+    root: str, before: Collected, kept_back: Collection[bytes], search: Search | None
+) -> Iterator[FileResult | ShimReport]:
+    """Yield the differences, by path. Raises OSError where the tree's root is gone."""
+    after = survey(root, before.survey.rules, kept_back, search, learn=False)
+    was, now = dict(before.survey.files()), dict(after.files())
+    if after.cut:
+        yield ShimReport(
+            SOURCE, "what lies in the largest folders", "there are too many files to look through"
+        )
+    budget, seen = MAX_READ, 0
+    with Descent(root) as descent:
+        for path in sorted(was.keys() | now.keys()):
+            status, earlier = now.get(path), was.get(path)
+            if status is not None and earlier is not None and same(status, earlier):
+                continue
+            seen += 1
+            if seen > MAX_RESULTS:
+                continue
+            if status is None:
+                yield FileResult(spelled(path), 0, b"")
+                continue
+            try:
+                found = _hash(descent, path, status, search, budget)
+            except (LeftOutError, OSError) as error:
+                yield ShimReport(SOURCE, spelled(path), _why(error))
+                continue
+            budget -= status.st_size
+            if earlier is None or earlier.st_mode != status.st_mode or before.entries.get(path) != found:
+                yield FileResult(spelled(path), status.st_mode, found)
+    if seen > MAX_RESULTS:
+        yield ShimReport(SOURCE, f"{seen - MAX_RESULTS} more files", f"a run records {MAX_RESULTS} at most")
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, LeftOutError) else "it cannot be read"
+
+
+def _hash(descent: Descent, path: bytes, status: os.stat_result, search: Search | None, budget: int) -> bytes:
+    folder, _, name = path.rpartition(b"/")
+    if stat.S_ISLNK(status.st_mode):
+        target = os.readlink(name, dir_fd=descent.folder(folder))
+        if search is not None and (secret := search(target)) is not None:
+            raise LeftOutError(f"holds the value of secrets.{secret}")
+        return blake3(target).digest()
+    if status.st_size > budget:
+        raise LeftOutError(f"more than {MAX_READ} bytes would have to be read")
+    with open(descent.file(folder, name), "rb", buffering=0) as file:
+        return hashed(file.fileno(), search, status.st_size)

@@ -1,0 +1,114 @@
+"""What a run did to a tree."""
+
+import os
+from pathlib import Path
+
+import pytest
+from blake3 import blake3
+
+from hark.bundle.events import FileResult, ShimReport
+from hark.snapshot import results as module
+from hark.snapshot.collect import Collected
+from hark.snapshot.results import results
+from hark.snapshot.survey import Search
+from tests.hark.snapshot import trees
+
+
+def told(root: Path, before: Collected, search: Search | None = None) -> list[FileResult | ShimReport]:
+    return list(results(str(root), before, {b".env"}, search))
+
+
+def digest(text: str) -> bytes:
+    return blake3(text.encode()).digest()
+
+
+def test_a_run_that_touches_nothing_has_no_results(tmp_path: Path):
+    before = trees.collected(trees.made(tmp_path))
+    assert told(tmp_path, before) == []
+
+
+def test_what_was_made_changed_and_removed_is_told_by_path(tmp_path: Path):
+    before = trees.collected(trees.made(tmp_path))
+    (tmp_path / "src/new").mkdir()
+    (tmp_path / "src/new/b.py").write_text("b")
+    (tmp_path / "src/a.py").write_text("print(2)\n")  # under its second name too
+    (tmp_path / "src/tool").chmod(0o755)
+    (tmp_path / "dangling").unlink()
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("src/tool")
+    (tmp_path / "y.log").write_text("ignored")
+    (tmp_path / ".env").write_text("the host's own")
+    assert told(tmp_path, before) == [
+        FileResult("dangling", 0, b""),
+        FileResult("link", 0o120777, digest("src/tool")),
+        FileResult("src/a.py", 0o100644, digest("print(2)\n")),
+        FileResult("src/new/b.py", 0o100644, digest("b")),
+        FileResult("src/same.py", 0o100644, digest("print(2)\n")),
+        FileResult("src/tool", 0o100755, digest("#!/bin/sh\n")),
+    ]
+
+
+def test_a_file_that_became_a_link_and_back_is_told_as_what_it_is(tmp_path: Path):
+    (tmp_path / "f").write_text("text")
+    before = trees.collected(tmp_path)
+    (tmp_path / "f").unlink()
+    (tmp_path / "f").symlink_to("text")
+    assert told(tmp_path, before) == [FileResult("f", 0o120777, digest("text"))]
+
+
+def test_what_holds_the_same_again_is_no_difference(tmp_path: Path):
+    before = trees.collected(trees.made(tmp_path))
+    (tmp_path / "src/tool").unlink()
+    (tmp_path / "src/tool").write_text("#!/bin/sh\n")
+    (tmp_path / "src/tool").chmod(0o750)
+    os.utime(tmp_path / ".gitignore")
+    assert told(tmp_path, before) == []
+
+
+def test_a_change_that_keeps_size_and_time_is_found(tmp_path: Path):
+    (tmp_path / "f").write_text("one")
+    before = trees.collected(tmp_path)
+    status = os.stat(tmp_path / "f")
+    (tmp_path / "f").write_text("two")
+    os.utime(tmp_path / "f", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert told(tmp_path, before) == [FileResult("f", 0o100644, digest("two"))]
+
+
+def test_a_file_with_a_credential_is_named_and_not_hashed(tmp_path: Path):
+    before = trees.collected(tmp_path)
+    (tmp_path / "leak").write_text("hunter2")
+    (tmp_path / "link").symlink_to("/hunter2")
+    found = told(tmp_path, before, lambda data: "API" if b"hunter2" in data else None)
+    why = "holds the value of secrets.API"
+    assert found == [ShimReport("files", "leak", why), ShimReport("files", "link", why)]
+
+
+def test_what_was_not_read_before_is_told_when_it_was_touched(tmp_path: Path):
+    (tmp_path / "f").write_text("one")
+    before = trees.collected(tmp_path)
+    before.entries[b"f"] = b""
+    assert told(tmp_path, before) == []
+    (tmp_path / "f").write_text("two")
+    assert told(tmp_path, before) == [FileResult("f", 0o100644, digest("two"))]
+
+
+def test_results_have_a_bound_in_number_and_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    before = trees.collected(tmp_path)
+    for number in range(5):
+        (tmp_path / f"f{number}").write_text("x" * 100)
+    monkeypatch.setattr(module, "MAX_RESULTS", 3)
+    found = told(tmp_path, before)
+    assert [type(one) for one in found] == [FileResult] * 3 + [ShimReport]
+    assert found[-1] == ShimReport("files", "2 more files", "a run records 3 at most")
+    monkeypatch.setattr(module, "MAX_READ", 250)
+    found = told(tmp_path, before)
+    assert [type(one) for one in found] == [FileResult] * 2 + [ShimReport] * 2
+    assert found[2] == ShimReport("files", "f2", "more than 250 bytes would have to be read")
+
+
+def test_a_tree_that_is_gone_is_an_error(tmp_path: Path):
+    (tmp_path / "p").mkdir()
+    before = trees.collected(tmp_path / "p")
+    (tmp_path / "p").rmdir()
+    with pytest.raises(OSError, match="No such file"):
+        told(tmp_path / "p", before)
