@@ -28,10 +28,13 @@ class Files:
 
     def __init__(self, prepared: Prepared, broker: "Broker", *, keep: bool, beside: tuple[str, ...]) -> None:
         """`beside`: paths of hark's own that may lie in the project and are no part of it."""
-        self._root = prepared.plan.workdir
         plan = prepared.plan
+        self._place = plan.workdir
+        """Where the agent sees it. What it sees there is a copy in a replay."""
+        sources = (grant.source for grant in plan.grants if grant.path == plan.workdir)
+        self._root = next((source for source in sources if source is not None), plan.workdir)
         covered = (*plan.masked, *plan.hidden, *plan.files, *beside)
-        self._kept_back = frozenset(path for one in covered if (path := below(self._root, one)) is not None)
+        self._kept_back = frozenset(path for one in covered if (path := below(self._place, one)) is not None)
         self._search = broker.real_value_in if broker.holds_any else None
         self._rules = prepared.policy.snapshot
         self._most = prepared.policy.max_bytes
@@ -66,7 +69,7 @@ class Files:
                 f"it takes {len(found.kept.data)} bytes, too many for record.max_bytes of {self._most}"
             )
             found.kept = None
-        yield from events_of(found, os.fsencode(self._root).decode("utf-8", "backslashreplace"))
+        yield from events_of(found, os.fsencode(self._place).decode("utf-8", "backslashreplace"))
 
     def closing(self) -> Iterator[FileResult | ShimReport]:
         """Yield what the run has done to the project."""

@@ -173,7 +173,6 @@ class Run:
         try:
             ended = self._attend(mediator)
             self._close(writer)
-            self._file_results(writer)
             code = self._finish(writer, ended)
             self.tell(mediator, ended, before, folders, code)
         except HarkError:
@@ -217,16 +216,6 @@ class Run:
         if code:
             self._say_masked()
         self._show_allowing(mediator.summary())
-
-    def _file_results(self, writer: Writer) -> None:
-        """Record what became of the project. Where nothing is recorded any more, `_finish` says why."""
-        if self.files is None:
-            return
-        for event in self.files.closing():
-            try:
-                writer.append(event)
-            except RecordError:
-                return
 
     def _say_masked(self) -> None:
         """Name what of the project is masked: the agent may have failed for want of it."""
@@ -321,6 +310,8 @@ class Run:
         """Yield what is on the record after the agent has ended, before how it did."""
         log = self.boundary.log if self.plan.shim else None
         yield from determinism.closing(self.prepared.controlled, log)
+        if self.files is not None:
+            yield from self.files.closing()
 
     def beginning(self) -> int:
         """Return the Unix time, in ns, that the agent begins at and that events are timed from."""

@@ -5,7 +5,7 @@ together was written by somebody else: no part may be missing, come twice or out
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hark.bundle.events import FsManifest, ShimReport, Snapshot
 from hark.errors import BundleError
@@ -30,10 +30,7 @@ class Stored(NamedTuple):
 
 def events_of(collected: Collected, root: str) -> Iterator[FsManifest | Snapshot | ShimReport]:
     """Yield what goes on the record before the agent starts."""
-    yield from _manifest(root, "entries", collected.entries)
-    yield from _manifest(root, "left_out", collected.left_out)
-    if not collected.entries and not collected.left_out:
-        yield FsManifest(root=root)
+    yield from _manifest(root, collected)
     if collected.why:
         yield ShimReport("files", "a copy of the project", collected.why)
     if collected.kept is not None:
@@ -43,11 +40,16 @@ def events_of(collected: Collected, root: str) -> Iterator[FsManifest | Snapshot
             yield Snapshot(NAME, hash_, seq, part, last=start + PART >= len(data))
 
 
-def _manifest(root: str, field: str, found: Mapping[bytes, Any]) -> Iterator[FsManifest]:
-    items = sorted(found.items())
-    for start in range(0, len(items), _ENTRIES):
-        piece = {spelled(path): value for path, value in items[start : start + _ENTRIES]}
-        yield FsManifest(root=root, **{field: piece})
+def _manifest(root: str, collected: Collected) -> Iterator[FsManifest]:
+    """Yield at least one event: an empty project has a manifest too."""
+    entries, left_out = sorted(collected.entries.items()), sorted(collected.left_out.items())
+    for start in range(0, max(len(entries), len(left_out), 1), _ENTRIES):
+        part = slice(start, start + _ENTRIES)
+        yield FsManifest(
+            entries={spelled(path): digest for path, digest in entries[part]},
+            root=root,
+            left_out={spelled(path): why for path, why in left_out[part]},
+        )
 
 
 def put_together(events: Iterable[object], root: str) -> Stored:

@@ -1,5 +1,6 @@
 """The files of a run on its record."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,19 @@ def test_a_project_that_cannot_be_read_ends_nothing(project: Path):
     assert (report.source, report.what) == ("files", "the project as it was")
     assert list(made.closing()) == []
     assert next(iter(made.said())).startswith("the project was not recorded")
+
+
+def test_a_copy_at_the_projects_place_is_recorded_as_that_project(project: Path, tmp_path: Path):
+    """A replay begins with the same manifest, by the path that the agent sees."""
+    ready = prepared(project)
+    elsewhere = tmp_path / "copy"
+    project.rename(elsewhere)
+    grants = tuple(
+        replace(grant, source=str(elsewhere)) if grant.path == str(project) else grant
+        for grant in ready.plan.grants
+    )
+    made = files(replace(ready, plan=replace(ready.plan, grants=grants)))
+    stored = put_together(made.opening(), str(project))
+    assert (list(stored.entries), stored.left_out[".env"]) == (["a.py"], "masked")
+    (elsewhere / "b").write_text("x")
+    assert [event.path for event in made.closing() if isinstance(event, FileResult)] == ["b"]

@@ -11,6 +11,7 @@ import pytest
 from hark.errors import UsageError
 from hark.ids import ulid
 from hark.snapshot.copies import Copy, beside, ready, sweep
+from tests.launcher.rig import apart, project
 
 
 def name() -> str:
@@ -27,40 +28,32 @@ def test_a_copy_is_gone_afterwards_and_may_be_removed_twice(tmp_path: Path):
     assert os.listdir(tmp_path) == []
 
 
-def test_folders_that_an_agent_closed_are_removed_and_its_links_not_followed(tmp_path: Path):
-    outside = tmp_path / "outside"
-    outside.mkdir(mode=0o750)
-    (outside / "mine").write_text("x")
-    copies = tmp_path / "copies"
-    copies.mkdir()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                for path in (tmp_path, copies, outside):
-                    os.chown(path, 65534, 65534)
-                for above in tmp_path.parents:
-                    if above.name.startswith("pytest"):
-                        os.chmod(above, 0o755)
-                os.setresuid(65534, 65534, 65534)
-            with Copy(str(copies), name()) as copy:
-                (Path(copy.path) / "d/e").mkdir(parents=True)
-                (Path(copy.path) / "d/e/out").symlink_to(outside)
-                (Path(copy.path) / "d/out").symlink_to(outside)
-                os.chmod(f"{copy.path}/d/e", 0)
-                os.chmod(f"{copy.path}/d", 0)
-        finally:
-            os._exit(len(os.listdir(copies)))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert (outside / "mine").read_text() == "x"
-    assert stat.S_IMODE(os.stat(outside).st_mode) == 0o750
+def test_folders_that_an_agent_closed_are_removed_and_its_links_not_followed():
+    def closed_and_removed() -> list[str]:
+        (folder / "copies").mkdir()
+        (folder / "outside").mkdir(mode=0o750)
+        (folder / "outside/mine").write_text("x")
+        with Copy(str(folder / "copies"), name()) as copy:
+            (Path(copy.path) / "d/e").mkdir(parents=True)
+            for place in ("d/e/out", "d/out"):
+                (Path(copy.path) / place).symlink_to(folder / "outside")
+            os.chmod(f"{copy.path}/d/e", 0)
+            os.chmod(f"{copy.path}/d", 0)
+        return os.listdir(folder / "copies")
+
+    with project() as folder:
+        assert apart(closed_and_removed) == []
+        assert (folder / "outside/mine").read_text() == "x"
+        assert stat.S_IMODE(os.stat(folder / "outside").st_mode) == 0o750
 
 
 def test_what_a_killed_replay_left_is_swept_and_what_is_held_is_not(tmp_path: Path):
     child = os.fork()
     if child == 0:
-        Path(Copy(str(tmp_path), name()).path, "f").write_text("x")
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            Path(Copy(str(tmp_path), name()).path, "f").write_text("x")
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
     assert len(os.listdir(tmp_path)) == 2
     with Copy(str(tmp_path), name()) as held:
