@@ -157,6 +157,7 @@ class AgentHttp(HttpLayer):
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """Begin an exchange."""
         exchange = Exchange(_forked(self.context), stream_id, self._link)
+        exchange.context.layers.clear()  # else it stands in there itself: a circle
         self.streams[stream_id] = exchange  # type: ignore[assignment]
         yield from self.event_to_child(exchange, events.Start())
 
@@ -260,8 +261,11 @@ class AgentHttp(HttpLayer):
 
 
 def _forked(context: Context) -> Context:
-    """Return what `Context.fork` does, without the connection that it makes and drops: that costs most."""
+    """Return what `Context.fork` does, without the connection that it makes and drops: that costs most.
+
+    It names no layers: an exchange stands above all of them, and asks for none.
+    """
     fork = Context.__new__(Context)
     fork.client, fork.server, fork.options = context.client, context.server, context.options
-    fork.layers = context.layers.copy()
+    fork.layers = []
     return fork

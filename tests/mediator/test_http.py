@@ -1,7 +1,9 @@
 """HTTP/2 with the same checks and the same record as HTTP/1.1; and what one agent connection keeps."""
 
+import gc
 import socket
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,13 +12,18 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
+from mitmproxy.proxy.context import Context
 
 from hark.bundle.events import EgressDecision, Interim, LlmRequest, LlmResponseEnd, RequestChunk
 from mediator import engine
+from mediator import http as http_module
+from mediator.exchange import Exchange
 from mediator.held import Room
 from mediator.http import AgentHttp
+from mediator.link import Link
 from tests.fakes.upstream import Call, Upstream, serving
-from tests.mediator.rig import API, OTHER, Rig, running
+from tests.mediator.rig import API, OTHER, VALUE, Rig, running, secret
+from tests.mediator.rig import pair as over_http1
 from tests.support.waiting import until
 
 
@@ -305,3 +312,26 @@ def test_trailers_of_http1_reach_http2_in_small_letters() -> None:
         assert rig.fatal == []
     assert answer.body == b"body"
     assert answer.trailers == [(b"x-sum", b"42")]
+
+
+def test_an_exchange_that_is_over_is_freed_without_a_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[Exchange]] = []
+
+    class Seen(Exchange):
+        def __init__(self, context: Context, stream_id: int, link: Link) -> None:
+            super().__init__(context, stream_id, link)
+            made.append(weakref.ref(self))
+
+    with over_http1(secrets=(secret(VALUE, API),)) as (rig, _), rig.https() as client:
+        client.request("GET", "/loads-what-is-needed")
+        client.getresponse().read()
+        monkeypatch.setattr(http_module, "Exchange", Seen)
+        gc.disable()
+        try:
+            for number in range(5):
+                client.request("POST", f"/{number}", body=b"x" * 2000)
+                client.getresponse().read()
+            until(lambda: len([one for one in made if one() is not None]) == 0)
+        finally:
+            gc.enable()
+    assert len(made) == 5
