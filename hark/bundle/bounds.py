@@ -19,7 +19,7 @@ from hark.bundle.fields import (
     TEXTS,
     UINT,
     Layout,
-    dump,
+    Plan,
     load,
 )
 from hark.errors import BundleError
@@ -122,6 +122,10 @@ class Kind(NamedTuple):
         return self.event.__name__
 
 
+_PLANS: Final[dict[type[Any], Plan]] = {}
+_SALT: Final = cbor.encode(SALT_KEY)
+"""Behind all other keys."""
+
 RUN_START_KIND: Final = Kind(
     RUN_START,
     RunStart,
@@ -133,10 +137,10 @@ SEAL_KIND: Final = Kind(SEAL, Seal, {1: HASH, 2: COUNTS, 3: TEXT, 4: UINT})
 
 def encode_as(kind: Kind, event: tuple[Any, ...], salt: bytes = b"") -> bytes:
     """The payload of `event`, with `salt` under key 63 unless it is empty."""
-    fields = dump(kind.name, kind.layout, event)
-    if salt:
-        fields[SALT_KEY] = salt
-    return cbor.encode(fields)
+    plan = _PLANS.get(kind.event)
+    if plan is None:
+        plan = _PLANS[kind.event] = Plan(kind.name, kind.layout)
+    return plan.payload(event, (_SALT, cbor.encode(salt)) if salt else ())
 
 
 def decode_as(kind: Kind, payload: bytes) -> Any:

@@ -45,11 +45,12 @@ def encode(value: object) -> bytes:
     Text that is not valid Unicode (a lone surrogate, as `os.fsdecode` makes) is escaped with backslashes.
     """
     out: list[bytes] = []
-    _write(out, value)
+    write(out, value)
     return b"".join(out)
 
 
-def _write(out: list[bytes], value: object) -> None:
+def write(out: list[bytes], value: object) -> None:
+    """Add what `encode` would write, in pieces."""
     kind = type(value)  # told apart by identity first: several dozen values for each request
     if kind is bytes:
         _string(out, _BYTES, value)  # type: ignore[arg-type]
@@ -102,7 +103,7 @@ def _write_list(out: list[bytes], items: Sequence[object]) -> None:
             if type(name) is type(value) is bytes and len(name) < 256 and len(value) < 256:
                 out += (_PAIR, short[len(name)], name, short[len(value)], value)
                 continue  # a header, of which every exchange has some dozen
-        _write(out, item)
+        write(out, item)
 
 
 def _write_map(out: list[bytes], items: Collection[tuple[object, object]]) -> None:
@@ -115,7 +116,12 @@ def _write_map(out: list[bytes], items: Collection[tuple[object, object]]) -> No
             raise RecordError("two keys of one map are written the same way: they cannot both be recorded")
         before = key
         out.append(key)
-        _write(out, item)
+        write(out, item)
+
+
+def map_head(size: int) -> bytes:
+    """What a map of `size` keys begins with."""
+    return _head(_MAP, size)
 
 
 def _key(key: object) -> bytes:

@@ -127,7 +127,7 @@ def dump(name: str, layout: Layout, values: tuple[Any, ...]) -> dict[int, Any]:
     result = {}
     for (key, shape), value in zip(layout.items(), values, strict=True):
         if type(value) is not shape.every and not shape.fits(value):
-            raise RecordError(f"{name}: the value for key {key} is not {shape.words}: it cannot be recorded")
+            raise _misfit(name, key, shape)
         if value or shape.given is None:
             if value or key < FIRST_EXTRA:
                 result[key] = value
@@ -136,6 +136,41 @@ def dump(name: str, layout: Layout, values: tuple[Any, ...]) -> dict[int, Any]:
         elif key < FIRST_EXTRA:
             result[key] = None
     return result
+
+
+class Plan:
+    """One layout, ready to be written. `payload` is `cbor.encode` of what `dump` returns, in one pass."""
+
+    __slots__ = ("_name", "_rows")
+
+    def __init__(self, name: str, layout: Layout) -> None:
+        keys = [cbor.encode(key) for key in layout]
+        if sorted(keys) != keys:
+            raise ValueError(f"the keys of {name} are not in the order in which they are written")
+        self._name = name
+        self._rows = [
+            (key, spelled, shape, shape.every, shape.given)
+            for (key, shape), spelled in zip(layout.items(), keys, strict=True)
+        ]
+
+    def payload(self, values: tuple[Any, ...], more: tuple[bytes, ...] = ()) -> bytes:
+        """The map that stands for `values`, and for `more`: one key behind all of them, and its value."""
+        out, count = [b""], 1 if more else 0
+        for (key, spelled, shape, every, given), value in zip(self._rows, values, strict=True):
+            if type(value) is not every and not shape.fits(value):
+                raise _misfit(self._name, key, shape)
+            if not value and key >= FIRST_EXTRA and (given is None or not isinstance(value, given)):
+                continue
+            out.append(spelled)
+            cbor.write(out, value if value or given is None or isinstance(value, given) else None)
+            count += 1
+        out[0] = cbor.map_head(count)
+        out += more
+        return b"".join(out)
+
+
+def _misfit(name: str, key: int, shape: Shape) -> RecordError:
+    return RecordError(f"{name}: the value for key {key} is not {shape.words}: it cannot be recorded")
 
 
 def load(name: str, layout: Layout, raw: cbor.Value) -> list[Any]:

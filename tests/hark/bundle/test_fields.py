@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.bundle import fields
+from hark.bundle import cbor, fields
 from hark.errors import BundleError, RecordError
 
 SHAPES = {
@@ -70,3 +70,35 @@ def test_unknown_keys_are_skipped_and_nothing_but_a_bundle_error_comes_out(raw):
     except BundleError:
         return
     assert values == [raw.get(1) or "", raw.get(2) or b""]
+
+
+VALUES = {name: st.sampled_from((good, getattr(fields, name).zero)) for name, (good, _) in SHAPES.items()}
+
+
+@given(st.data(), st.lists(st.sampled_from(sorted(SHAPES)), min_size=1, max_size=6), st.integers(1, 40))
+def test_a_plan_writes_what_the_map_would_be_encoded_to(data, names, first):
+    layout = {key: getattr(fields, name) for key, name in enumerate(names, first)}
+    values = tuple(data.draw(VALUES[name]) for name in names)
+    given_empty = tuple(
+        data.draw(st.sampled_from((value, shape.given()))) if shape.given and not value else value
+        for value, shape in zip(values, layout.values(), strict=True)
+    )
+    for some in (values, given_empty):
+        plan = fields.Plan("thing", layout)
+        raw = fields.dump("thing", layout, some)
+        assert plan.payload(some) == cbor.encode(raw)
+        assert plan.payload(some, (cbor.encode(99), cbor.encode(b"s"))) == cbor.encode(raw | {99: b"s"})
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_plan_refuses_what_the_map_refuses(name):
+    plan = fields.Plan("thing", {1: getattr(fields, name)})
+    with pytest.raises(RecordError, match="thing: the value for key 1"):
+        plan.payload((SHAPES[name][1],))
+    with pytest.raises(ValueError, match="zip"):
+        plan.payload(())
+
+
+def test_a_plan_takes_only_keys_in_the_order_in_which_they_are_written():
+    with pytest.raises(ValueError, match="order"):
+        fields.Plan("thing", {2: fields.TEXT, 1: fields.TEXT})
