@@ -55,9 +55,7 @@ def trailer_allowed(name: bytes) -> bool:
 
 def connection_wrong(headers: tuple[tuple[bytes, bytes], ...]) -> str:
     """Return the field of the whole way that `Connection` would take out on the way, or nothing."""
-    for name, value in headers:
-        if name.lower() not in (b"connection", b"proxy-connection"):
-            continue
+    for value in values_of(headers, b"connection") + values_of(headers, b"proxy-connection"):
         for option in value.split(b","):
             if option.strip().lower() in _OF_THE_HEAD:
                 return option.strip().decode()

@@ -8,6 +8,7 @@ import base64
 import hashlib
 from typing import Final
 
+from mediator.fields import values_of
 from mediator.transcript import Headers
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
@@ -17,7 +18,7 @@ _DROPPED: Final = frozenset((b"upgrade", b"connection", b"sec-websocket-extensio
 
 def wanted(headers: Headers) -> bool:
     """Tell whether a request asks for a WebSocket; what else it asks for is `asked_wrong`'s matter."""
-    return any(name.lower() == b"upgrade" and b"websocket" in value.lower() for name, value in headers)
+    return any(b"websocket" in value.lower() for value in values_of(headers, b"upgrade"))
 
 
 def asked_wrong(method: bytes, headers: Headers) -> str:

@@ -98,7 +98,8 @@ class AgentHttp(HttpLayer):
             if exchange.upstream is server
         )
 
-    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+    def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Handle an event. What has to be waited for, the layers above wait for, each by itself."""
         return together(self._handled(event))
 
     def _handled(self, event: events.Event) -> layer.CommandGenerator[None]:

@@ -16,7 +16,7 @@ from mediator import handshake
 from mediator.authority import judge_request
 from mediator.codings import PackedError, codings_of
 from mediator.credentials import Injected, InjectedTarget, Injection, Refused
-from mediator.fields import connection_wrong, one_line, trailer_allowed
+from mediator.fields import connection_wrong, one_line, trailer_allowed, values_of
 from mediator.forwarding import forwarded
 from mediator.link import Link
 from mediator.overriding import meanings
@@ -91,7 +91,7 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
         path.path,
         injected.headers,
         tuple(dict.fromkeys((*path.injections, *injected.injections, *keys))),
-        wants_continue=any(name.lower() == b"expect" for name, _ in asked.headers),
+        wants_continue=bool(values_of(asked.headers, b"expect")),
         body=Body.WHOLE if by is None else by.body,
         tools=None if by is None else by.tools,
         websocket=handshake.wanted(asked.headers),
@@ -204,20 +204,18 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
     taken = connection_wrong(asked.headers)
     if taken:
         return Refusal(400, Deny(f"its Connection header would take {taken} out on the way", ""))
-    expected = [value for name, value in asked.headers if name.lower() == b"expect"]
-    if any(value.strip().lower() != b"100-continue" for value in expected):
+    expected = values_of(asked.headers, b"expect")
+    if expected and any(value.strip().lower() != b"100-continue" for value in expected):
         return Refusal(417, Deny("it expects something other than 100-continue", ""))
     return _upgrade(asked)
 
 
 def _upgrade(asked: Asked) -> Refusal | None:
     """Refuse another protocol. HTTP/2 in the clear, which Java's client always offers, is left out."""
-    offered = [
-        option.strip().lower()
-        for name, value in asked.headers
-        if name.lower() == b"upgrade"
-        for option in value.split(b",")
-    ]
+    values = values_of(asked.headers, b"upgrade")
+    if not values:
+        return None
+    offered = [option.strip().lower() for value in values for option in value.split(b",")]
     if b"websocket" in offered:
         wrong = handshake.asked_wrong(asked.method, asked.headers)
         return Refusal(400, Deny(wrong, "")) if wrong else None
@@ -242,7 +240,7 @@ def _in_origin_form(asked: Asked) -> bool:
 
 
 def _authorities(asked: Asked) -> Sequence[bytes]:
-    hosts = [value for name, value in asked.headers if name.lower() == b"host"]
+    hosts = values_of(asked.headers, b"host")
     if len(hosts) > 1 and len(set(hosts)) == 1:
         return [b""]  # twice the same is still not one: servers differ in which they take
     return [asked.authority, *hosts] if asked.authority else hosts

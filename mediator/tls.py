@@ -32,10 +32,14 @@ class NameMismatch(HarkError):  # noqa: N818  # reads as what it is: two parsers
 class AgentTls(ClientTLSLayer):
     """mitmproxy's layer, with a close_notify at a regular end."""
 
-    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """As mitmproxy does, but for data once the handshake is over: that takes no more deciding."""
-        if self.tunnel_state is not TunnelState.OPEN or type(event) is not events.DataReceived:
-            return super()._handle_event(event)
+    def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """As mitmproxy does; of data once the handshake is over nothing is decided or waited for."""
+        if (
+            self._paused is not None
+            or self.tunnel_state is not TunnelState.OPEN
+            or type(event) is not events.DataReceived
+        ):
+            return super().handle_event(event)
         if event.connection is self.conn:
             return self.receive_data(event.data)
         return self.event_to_child(event)
