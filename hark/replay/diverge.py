@@ -108,7 +108,8 @@ def _paired(recorded: Streams, replayed: Streams) -> tuple[list[tuple[Action, Ac
 def _first(same: list[tuple[Action, Action]], differing: list[_Pair]) -> Divergence | None:
     if not differing:
         return None
-    by_replay = sorted((now.seq, was.seq) for was, now in same)
+    both = [(now.seq, was.seq) for was, now in differing if was is not None and now is not None]
+    by_replay = sorted([*both, *((now.seq, was.seq) for was, now in same)])
     order = [seq for seq, _ in by_replay]
     reached = list(accumulate((seq for _, seq in by_replay), max))
 
@@ -119,8 +120,8 @@ def _first(same: list[tuple[Action, Action]], differing: list[_Pair]) -> Diverge
             return not program, was.seq, 0
         if now is None:
             raise ValueError("a pair without a side")
-        equal_before = bisect_left(order, now.seq)
-        return not program, reached[equal_before - 1] if equal_before else -1, 1
+        known = bisect_left(order, now.seq)
+        return not program, reached[known - 1] if known else -1, 1
 
     first = min(differing, key=place)
     was, now = _other_side(first, differing)

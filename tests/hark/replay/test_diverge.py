@@ -155,3 +155,11 @@ def test_an_event_that_is_moved_or_dropped_is_equal_only_where_its_streams_are(a
         for each in (base, same)
     ]
     assert compare(base, same).equal is (parts[0] == parts[1])
+
+
+def test_the_first_difference_is_the_earliest_also_where_a_later_request_follows_from_it():
+    one = conversation((b"a", b"1"), (b"said 1", b"2"))
+    other = conversation((b"a", b"9"), (b"said 9", b"2"))
+    found = compared(one, other)
+    assert found.first.parts == ("body",)
+    assert (found.first.recorded.seq, found.first.before) == (0, ())
