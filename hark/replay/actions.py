@@ -65,11 +65,11 @@ class Streams(NamedTuple):
 class _Exchange:
     """One exchange that has not ended."""
 
-    def __init__(self, seq: int, request: ev.LlmRequest) -> None:
+    def __init__(self, seq: int, request: ev.LlmRequest, rules: Rules) -> None:
         self.seq = seq
         self.asked: Gathering | None = Gathering(request)
         self.trailers: ev.Trailers | None = None
-        self.answer = Answer()
+        self.answer = Answer(rules.marks)
         self.stream = ""
         self.place = -1
         self.sides = {True: Messages(), False: Messages()}
@@ -175,7 +175,7 @@ class Collector:
         self, seq: int, event: ev.LlmRequest | ev.RequestChunk | ev.BodyHash | ev.Trailers
     ) -> None:
         if isinstance(event, ev.LlmRequest):
-            self._open[event.exchange] = exchange = _Exchange(seq, event)
+            self._open[event.exchange] = exchange = _Exchange(seq, event, self._rules)
             if not event.streaming:
                 self._settle(event.exchange, exchange)
             return

@@ -12,7 +12,7 @@ Not done here: occurrence numbers (`hark.replay.score`), and which recorded requ
 has no key there (`hark.replay.nearest`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -42,10 +42,12 @@ class Rules:
     """Placeholder to the name of its secret."""
     ignore_headers: frozenset[str] = frozenset()
     ignore_json: tuple[Steps, ...] = ()
+    undo: Callable[[bytes], bytes] | None = None
+    """Where a renaming was asked for, what turns a replay's identifiers into the recorded ones."""
     marks: Marks = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "marks", Marks(self.placeholders))
+        object.__setattr__(self, "marks", Marks(self.placeholders, self.undo))
 
     @classmethod
     def of(

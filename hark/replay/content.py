@@ -54,6 +54,9 @@ def content(frames: Frames, action: Action, rules: Rules = NO_RULES) -> Content:
             if seq == action.seq:
                 _single(event, action, found)
                 break
+    if rules.undo is not None:
+        found.data[:] = rules.undo(bytes(found.data))
+        found.headers = rules.marks.on_fields(found.headers)
     return found
 
 

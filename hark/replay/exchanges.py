@@ -20,8 +20,12 @@ from hark.bundle.events import (
     Trailers,
     WebSocketMessage,
 )
+from hark.replay.canonical import MAX_HELD
 from hark.replay.headers import Fields
+from hark.replay.marks import Marks
 from hark.replay.treatment import KEEP_ALIVE, RECOMPUTED
+
+NO_MARKS: Final = Marks({})
 
 type Parts = tuple[tuple[str, bytes], ...]
 
@@ -54,10 +58,13 @@ def answered_headers(fields: Fields) -> Fields:
 
 
 class Answer:
-    """What came back in one exchange."""
+    """What came back in one exchange. With a renaming to be undone, as much of a body as may be is held."""
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Marks = NO_MARKS) -> None:
+        self._marks = marks
         self._body = blake3()
+        self._held = bytearray()
+        self._holds = marks.undo is not None
         self._interim: list[object] = []
         self._trailers: Fields = ()
         self._hashes: dict[bool, bytes] = {}
@@ -66,7 +73,7 @@ class Answer:
         """Take the next event."""
         match event:
             case LlmResponseChunk():
-                self._body.update(event.data)
+                self._take(event.data)
             case Interim():
                 self._interim.append([event.status, answered_headers(event.raw_headers)])
             case Trailers():
@@ -85,13 +92,25 @@ class Answer:
         found.append(("status", str(end.status).encode()))
         if own_page(end.status, how):
             return tuple(found)
-        found.append(("headers", blake3(cbor.encode(answered_headers(end.raw_headers))).digest()))
-        found.append(("body", self._body.digest()))
+        headers = self._marks.on_fields(answered_headers(end.raw_headers))
+        found.append(("headers", blake3(cbor.encode(headers)).digest()))
+        found.append(("body", self._hash()))
         for name, value in (("interim answers", self._interim), ("trailers", self._trailers)):
             if value:
                 found.append((name, blake3(cbor.encode(value)).digest()))
         found += [("body that was not stored", self._hashes[side]) for side in sorted(self._hashes)]
         return tuple(found)
+
+    def _take(self, data: bytes) -> None:
+        if self._holds:
+            self._held += data
+            if len(self._held) <= MAX_HELD:
+                return
+            data, self._held, self._holds = bytes(self._held), bytearray(), False
+        self._body.update(data)
+
+    def _hash(self) -> bytes:
+        return blake3(self._marks.on(bytes(self._held))).digest() if self._holds else self._body.digest()
 
 
 class Messages:

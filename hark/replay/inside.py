@@ -30,15 +30,17 @@ def inside(
     recorded: Callable[[], Frames],
     replayed: Callable[[], Frames],
     rules: Rules = NO_RULES,
+    replayed_rules: Rules | None = None,
 ) -> tuple[Difference, ...]:
     """Return where inside two actions they differ, the first difference of each kind.
 
-    The callables MUST return all events of their run, from its first on.
+    The callables MUST return all events of their run, from its first on. The replay's rules are others where
+    a renaming has to be undone.
     """
     if divergence.recorded is None or divergence.replayed is None:
         return ()
     was = content(recorded(), divergence.recorded, rules)
-    now = content(replayed(), divergence.replayed, rules)
+    now = content(replayed(), divergence.replayed, replayed_rules or rules)
     found = tuple(_inside(frozenset(divergence.parts), was, now))
     return found or tuple(Difference(part, "differs") for part in divergence.parts)
 

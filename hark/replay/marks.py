@@ -7,7 +7,7 @@ request target, nor the canonical spelling of JSON can hold, so no other text is
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from hark.replay.headers import Fields
@@ -18,7 +18,9 @@ _BASIC: Final = re.compile(rb"basic[ \t]+([A-Za-z0-9+/=]+)", re.IGNORECASE)
 class Marks:
     """What replaces the placeholders of one run."""
 
-    def __init__(self, placeholders: Mapping[str, str]) -> None:
+    def __init__(self, placeholders: Mapping[str, str], undo: Callable[[bytes], bytes] | None = None) -> None:
+        """`undo` is what a renaming is undone with (`hark.replay.renamed`), before all else."""
+        self.undo = undo
         self._names = {
             placeholder.encode(): b"\0secret " + name.encode() + b"\0"
             for placeholder, name in placeholders.items()
@@ -29,13 +31,15 @@ class Marks:
 
     def on(self, data: bytes) -> bytes:
         """Return `data` with each placeholder as its mark."""
+        if self.undo is not None:
+            data = self.undo(data)
         if self._any is None or not self._any.search(data):
             return data
         return self._any.sub(lambda found: self._names[found[0]], data)
 
     def on_fields(self, fields: Fields) -> Fields:
         """Return headers likewise, also within Basic authorisation."""
-        if self._any is None:
+        if self._any is None and self.undo is None:
             return fields
         return tuple((self.on(name), self._basic(value) or self.on(value)) for name, value in fields)
 
@@ -49,4 +53,4 @@ class Marks:
         except binascii.Error:
             return None
         marked = self.on(plain)
-        return None if marked == plain else b"Basic \0" + marked
+        return None if self._any is None or marked == plain else b"Basic \0" + marked
