@@ -1,13 +1,18 @@
 """Keys of requests: two requests have one key exactly where a server could not tell them apart on purpose."""
 
+import datetime
 import gzip
 import json
 
 import cbor2
 import pytest
 from blake3 import blake3
+from botocore import auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
+from urllib3.filepost import encode_multipart_formdata
 
 from hark.bundle.events import BodyHash, LlmRequest, RequestChunk, Trailers
 from hark.replay.canonical import MAX_HELD, NO_RULES, Gathering, Rules, canonical
@@ -208,3 +213,41 @@ CODINGS = st.sampled_from(["gzip", "br", "zstd", "deflate", "aws-chunked", "", "
 @given(KINDS, CODINGS, st.binary(max_size=80) | st.text('{}[]":,a1-b\r\n=&%', max_size=60).map(str.encode))
 def test_any_body_of_any_type_has_a_key(kind, coding, body):
     assert len(key(body, ("content-type", kind), ("content-encoding", coding))) == 32
+
+
+def signed_at(monkeypatch, when, signer, body=b"{}", key="AKIAHARK0000EXAMPLE0"):
+    """Return the key of a request as botocore signs it at a moment."""
+    monkeypatch.setattr(auth, "get_current_datetime", lambda *_, **__: when)
+    request = AWSRequest(
+        "POST", "https://api.example/model?a=b", data=body, headers={"content-type": "application/json"}
+    )
+    signer(Credentials(key, "s" * 40), "bedrock", "us-east-1").add_auth(request)
+    found = request.prepare()
+    path = found.url.removeprefix("https://api.example")
+    raw = tuple(
+        (name.encode(), value if isinstance(value, bytes) else value.encode())
+        for name, value in found.headers.items()
+    )
+    return canonical(LlmRequest("api.example", "POST", path, {}, body, raw_headers=raw)).key
+
+
+@pytest.mark.parametrize(
+    "signer", [auth.SigV4Auth, auth.SigV4QueryAuth, auth.S3SigV4Auth, auth.S3SigV4QueryAuth]
+)
+def test_what_botocore_signs_at_two_moments_is_one_request(monkeypatch, signer):
+    first, later = (datetime.datetime(2026, 1, day, 3, 4, 5) for day in (2, 9))  # noqa: DTZ001  # as botocore has it
+    one = signed_at(monkeypatch, first, signer)
+    assert one == signed_at(monkeypatch, later, signer)
+    assert one != signed_at(monkeypatch, later, signer, key="AKIAHARK0000EXAMPLE1")
+    assert one != signed_at(monkeypatch, later, signer, body=b"[]")
+
+
+def test_what_urllib3_sends_in_parts_has_one_key_for_all_boundaries():
+    def sent(content):
+        body, kind = encode_multipart_formdata({"purpose": "x", "file": ("a.bin", content)})
+        return key(body, ("content-type", kind)), kind
+
+    (one, boundary), (same, another) = sent(b"--abc\r\n\x00"), sent(b"--abc\r\n\x00")
+    assert boundary != another
+    assert one == same
+    assert one != sent(b"--abc\r\n\x01")[0]
