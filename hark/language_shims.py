@@ -13,8 +13,9 @@ from hark.shim_library import source_folder
 from launcher.pages import FOLDER
 
 PYTHON_FOLDER: Final = f"{FOLDER}/python"
-_SOURCES: Final = ("python/sitecustomize.py",)
-MECHANISMS: Final = ("random python",)
+NODE_SHIM: Final = f"{FOLDER}/node.cjs"
+_SOURCES: Final = ("python/sitecustomize.py", "node.cjs")
+MECHANISMS: Final = ("random python", "random node")
 
 
 def files() -> dict[str, bytes]:
@@ -29,5 +30,8 @@ def files() -> dict[str, bytes]:
 
 def variables(env: Mapping[str, str]) -> dict[str, str]:
     """What loads them, in front of what `env` has."""
-    given = env.get("PYTHONPATH", "")
-    return {"PYTHONPATH": f"{PYTHON_FOLDER}:{given}" if given else PYTHON_FOLDER}
+    path, options = env.get("PYTHONPATH", ""), env.get("NODE_OPTIONS", "")
+    return {
+        "PYTHONPATH": f"{PYTHON_FOLDER}:{path}" if path else PYTHON_FOLDER,
+        "NODE_OPTIONS": f"--require {NODE_SHIM} {options}".rstrip(),
+    }

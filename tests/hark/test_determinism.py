@@ -23,7 +23,9 @@ def built(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_is_under_control_unless_the_policy_says_else():
     found = arrange(ReplayRules(), {}, [])
     assert len(found.seed) == 32
-    assert found.mechanisms == (*("clock preload", "random preload", "random python", "aslr off"),)
+    assert found.mechanisms == (
+        *("clock preload", "random preload", "random python", "random node", "aslr off"),
+    )
     assert found.flags == SEEDED | CLOCKED
     assert arrange(ReplayRules(), {}, []).seed != found.seed
 
@@ -32,7 +34,7 @@ def test_the_policy_leaves_each_to_the_machine():
     rules = ReplayRules(clock=Clock.REAL, randomness=Randomness.REAL)
     assert arrange(rules, {}, []) == Determinism()
     assert arrange(ReplayRules(clock=Clock.REAL), {}, []).mechanisms == (
-        *("random preload", "random python", "aslr off"),
+        *("random preload", "random python", "random node", "aslr off"),
     )
     assert arrange(ReplayRules(randomness=Randomness.REAL), {}, []).mechanisms == ("clock preload",)
 
@@ -52,7 +54,7 @@ def test_a_missing_library_is_on_the_record_and_said(monkeypatch: pytest.MonkeyP
     found = arrange(ReplayRules(), {}, [])
     assert found.shim
     assert determinism.LIBRARY not in found.files()
-    assert found.mechanisms == ("random python", "aslr off")
+    assert found.mechanisms == ("random python", "random node", "aslr off")
     assert list(determinism.closing(found, None)) == [
         ev.ShimReport("preload", "clock and randomness", "there is no C compiler")
     ]
@@ -70,7 +72,10 @@ def test_the_environment_keeps_what_it_has():
     assert variables(FULL, given) == {"LD_PRELOAD": "/run/hark/shim/preload.so:/mine.so"}
     assert variables(Determinism(), {}) == {}
     shims = Determinism(SEED, languages={"/run/hark/shim/python/sitecustomize.py": b""})
-    assert variables(shims, {"PYTHONHASHSEED": "7"}) == {"PYTHONPATH": "/run/hark/shim/python"}
+    assert variables(shims, {"PYTHONHASHSEED": "7"}) == {
+        "PYTHONPATH": "/run/hark/shim/python",
+        "NODE_OPTIONS": "--require /run/hark/shim/node.cjs",
+    }
     assert variables(shims, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/run/hark/shim/python:/mine"
 
 
