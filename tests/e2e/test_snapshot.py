@@ -1,0 +1,55 @@
+"""What a run keeps of its project, from the command line to files again."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hark.bundle.events import decode
+from hark.bundle.walk import BundleFile
+from hark.snapshot.extract import extract
+from hark.snapshot.stored import Stored, put_together
+from tests.e2e.rig import Desk, ok
+
+pytestmark = pytest.mark.e2e
+
+
+def stored(at: Desk) -> Stored:
+    with BundleFile(str(at.bundle)) as file:
+        events = [decode(placed.frame.kind, placed.frame.payload) for placed in file.frames()]
+    return put_together(events, str(at.project))
+
+
+def test_the_project_can_be_made_again_as_it_was_and_the_edit_is_on_the_record(at: Desk, tmp_path: Path):
+    at.write("a.py", "print(1)\n")
+    at.write(".env", "KEY=precious\n")
+    script = "git init -q . && echo 'print(2)' > a.py && rm b.py && cat .env; echo made > c.txt"
+    at.write("b.py", "")
+    ok(at.run("--", "sh", "-c", script))
+    kept = stored(at)
+    extract(kept, str(tmp_path), 1 << 20)
+    assert sorted(os.listdir(tmp_path)) == [".env", "a.py", "b.py"]
+    assert (tmp_path / "a.py").read_text() == "print(1)\n"
+    assert (tmp_path / ".env").read_text() == ""
+    results = {event["path"]: event for event in at.events("FileResult")}
+    assert {"a.py", "b.py", "c.txt", ".git/HEAD"} <= results.keys()
+    assert results["b.py"]["fields"]["hash"] == {"hex": ""}
+    assert results["a.py"]["mode"] == 0o100644
+    assert ".env" not in results
+
+
+def test_no_snapshot_keeps_hashes_alone(at: Desk):
+    at.write("a.py", "print(1)\n")
+    ok(at.run("-no-snapshot", "--", "true"))
+    assert at.events("Snapshot") == []
+    assert stored(at).entries.keys() == {"a.py"}
+
+
+def test_a_project_beyond_the_limit_is_told_of(at: Desk):
+    at.write("big", "x" * 5000)
+    at.write("policy.toml", '[snapshot]\nmax = "1kB"\n')
+    ended = ok(at.run("-policy=policy.toml", "--", "true"))
+    assert "hark: nothing of the project was kept for a replay: it has" in ended.stderr
+    (report,) = at.events("ShimReport")
+    assert report["source"] == "files"
+    assert at.events("Snapshot") == []
