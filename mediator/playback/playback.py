@@ -326,17 +326,15 @@ class Playback:
                 return
 
     def _overdue(self, held: list[tuple[Part, str]], idle_s: float) -> bool:
-        """Let a connection go on that waited long enough, or say that the replay is stuck."""
-        for part, words in held:
-            awaited = self.score.waiting_for(part)
-            gap = 0.0 if awaited is None else max(0.0, (awaited.time_ns - self.score.last_ns) / 1e9)
-            if self.score.is_decision(part) and idle_s > gap + CONNECTION_S:
-                self._early(part, words, awaited)
-                return True
-        part, words = held[0]
+        """Let a connection go on that waited long enough; with none, say that the replay is stuck."""
+        connections = [pair for pair in held if self.score.is_decision(pair[0])]
+        part, words = (connections or held)[0]
         awaited = self.score.waiting_for(part)
         gap = 0.0 if awaited is None else max(0.0, (awaited.time_ns - self.score.last_ns) / 1e9)
-        if idle_s > gap * STALL_TIMES + self._stall_s:
+        if connections and idle_s > gap + CONNECTION_S:
+            self._early(part, words, awaited)
+            return True
+        if not connections and idle_s > gap * STALL_TIMES + self._stall_s:
             self.diverge(_stall(part, words, awaited))
             return True
         return False

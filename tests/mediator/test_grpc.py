@@ -14,6 +14,7 @@ from tests.fakes.upstream import certified_pem
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, Rig, running, secret
 
 SERVICE = "hark.test.Calls"
+UNLIMITED = (("grpc.max_receive_message_length", -1),)
 
 
 class Calls(grpc.GenericRpcHandler):
@@ -60,22 +61,26 @@ class Calls(grpc.GenericRpcHandler):
         self.cancelled.wait(20)
 
 
+def channel_to(rig: Rig) -> grpc.Channel:
+    """Return a client's channel through a mediator."""
+    rig.origins.default = (rig.address(API), 443)
+    credentials = grpc.ssl_channel_credentials(rig.ca.trust_bundle(b""))
+    options = (("grpc.ssl_target_name_override", API), ("grpc.default_authority", API), *UNLIMITED)
+    return grpc.secure_channel(f"127.0.0.1:{rig.tcp[1]}", credentials, options)
+
+
 @contextmanager
 def calling(**more: Any) -> Iterator[tuple[Rig, Calls, grpc.Channel]]:
     """A mediator between a gRPC client and server."""
     ca_pem, key, chain = certified_pem((API,))
     calls = Calls()
-    unlimited = (("grpc.max_receive_message_length", -1),)
-    server = grpc.server(ThreadPoolExecutor(16), options=unlimited)
+    server = grpc.server(ThreadPoolExecutor(16), options=UNLIMITED)
     server.add_generic_rpc_handlers((calls,))
     port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, chain)]))
     server.start()
     try:
         with running(API, upstreams={API: f"127.0.0.1:{port}"}, roots=ca_pem, **more) as rig:
-            rig.origins.default = (rig.address(API), 443)
-            credentials = grpc.ssl_channel_credentials(rig.ca.trust_bundle(b""))
-            options = (("grpc.ssl_target_name_override", API), ("grpc.default_authority", API), *unlimited)
-            with grpc.secure_channel(f"127.0.0.1:{rig.tcp[1]}", credentials, options) as channel:
+            with channel_to(rig) as channel:
                 yield rig, calls, channel
             assert rig.fatal == []
     finally:
