@@ -3,8 +3,9 @@
 As recorded: command, environment, working directory, home, user, ids, terminal or not, host rules and limits.
 From this machine: the system read-only, and what the command's program needs to start. From the caller
 alone, by `-read`, `-write` and `-policy`: every other path. So of what the bundle names nothing of the host's
-is opened, but for the program that it runs: its secrets are not read, its tool servers not started, its ports
-not opened, and its project is a copy. Folders that the recorded run could write besides are empty ones.
+is opened, but for the program that it runs: its secrets are not read (stand-ins take their places), its tool
+servers not started, its ports not opened, and its project is a copy. Folders that the recorded run could
+write besides are empty ones.
 
 The policy's words stay those of the record, so that a replay's own bundle replays.
 """
@@ -32,6 +33,7 @@ from hark.visible import visible
 from launcher import ssh, system
 from launcher.identity import may_be_seen
 from launcher.plan import Access, Grant, Plan
+from mediator.playback.standins import stand_ins
 
 _MASKED: Final = "masked "
 _PROTECTED: Final = "protected "
@@ -118,7 +120,8 @@ def stage(
     )
     played = replace(policy, publish=())
     surveyed = project.Project(folders.project, (), (), ())
-    prepared = Prepared(plan, played, (), {}, (), None, surveyed, controlled=controlled)
+    held = stand_ins(policy.secrets, recalled.env)
+    prepared = Prepared(plan, played, held, {}, (), None, surveyed, controlled=controlled)
     notes = (*_uncontrolled(controlled), *_differences(recalled, found, policy, given, once))
     return Staged(prepared, notes)
 

@@ -131,9 +131,9 @@ def of_answer(
 
     `asked` are the paths that the request may stand for: they say whether tokens may be minted in the answer.
     """
-    if link.playback is not None:
-        return headers, _played(link, headers, body=body)
     minting = minting_at(link.policy, link.target, *asked)
+    if link.playback is not None:
+        return headers, _played(link, headers, minting, body=body)
     with _Stopping(link.broker):
         headers = answer_fields(link.broker, headers)
         mints = None if minting is None else partial(_minted, link, headers, minting)
@@ -147,13 +147,41 @@ def of_answer(
     return headers, Chain(stages)
 
 
-def _played(link: Link, headers: Headers, *, body: bool) -> Chain:
-    """Return the way of an answer that is played: what was to be turned in it was, before it was recorded."""
+def _played(link: Link, headers: Headers, minting: Minting | None, *, body: bool) -> Chain:
+    """Return the way of an answer that is played: what was to be turned in it was, before it was recorded.
+
+    It is framed anew where it was then: where credentials were looked for that may have changed its length.
+    """
     for cookie in cookies_in(headers):
         link.ledger.token_seen(link.target, "cookie", cookie)
-    if body and place_of(headers) is Place.JSON:
-        return Chain((Sighting(lambda name: link.ledger.token_seen(link.target, "json", name)),))
-    return Chain(())
+    if not body:
+        return Chain()
+    try:
+        way = answer_body(link.broker, headers)
+    except PackedError:
+        way = None
+    again = _Passing(resizes=minting is not None or (way is not None and way.resizes))
+    if minting is None and place_of(headers) is Place.JSON:
+        return Chain((again, Sighting(lambda name: link.ledger.token_seen(link.target, "json", name))))
+    return Chain((again,))
+
+
+class _Passing:
+    """A stage that passes everything."""
+
+    waiting = False
+
+    def __init__(self, *, resizes: bool) -> None:
+        self.resizes = resizes
+
+    def feed(self, data: bytes) -> bytes:
+        return data
+
+    def release(self) -> bytes:
+        return b""
+
+    def finish(self) -> bytes:
+        return b""
 
 
 def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> MintedText:

@@ -89,7 +89,7 @@ class Ending(Stream):
         response = answers.page(refusal.status, page, close=body_follows, kind=kind)
         shown = b"" if self._bodiless else page
         self.transcript.refused(refusal.status, tuple(response.headers.fields), shown, refusal.denied.reason)
-        yield SettledHook()  # type: ignore[no-untyped-call]
+        yield SettledHook(None if link.playback is None else link.playback.take())
         yield from self._answer(response, body_follows=body_follows)
 
     def _refuse_rest(self, denied: Deny) -> Commands:

@@ -162,8 +162,10 @@ class AgentConnection(ConnectionHandler):
             case "tls_failed_client", [TlsData() as data]:
                 self._distrusted(data.conn.error or "")
                 await self._link.ledger.settled()
-            case SettledHook.name, []:
+            case SettledHook.name, _ if isinstance(hook, SettledHook):
                 await self._link.ledger.settled()
+                if self._link.playback is not None and hook.turn is not None:
+                    await self._link.playback.turn(hook.turn)
             case TurnHook.name, _ if isinstance(hook, TurnHook) and self._link.playback is not None:
                 await self._taken(hook.stream_id)
                 hook.granted = await self._link.playback.turn(hook.part)
@@ -175,8 +177,11 @@ class AgentConnection(ConnectionHandler):
         try:
             await super().hook_task(hook)
         finally:
-            if isinstance(hook, TurnHook) and self._link.playback is not None:
-                self._link.playback.passed(hook.part)
+            if self._link.playback is not None:
+                if isinstance(hook, TurnHook):
+                    self._link.playback.passed(hook.part)
+                elif isinstance(hook, SettledHook):
+                    self._link.playback.passed(hook.turn)
 
     async def _taken(self, stream_id: int) -> None:
         """Wait until the agent takes more of an answer that is played: no server is there to be held up."""

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from mitmproxy.proxy import commands
 
+from hark.replay.recorded import Part
+
 
 @dataclass
 class SettledHook(commands.StartHook):  # type: ignore[no-untyped-call]
-    """Wait until all that was recorded up to now is on the disk."""
+    """Wait until all that was recorded up to now is on the disk, and in a replay for a refusal's turn."""
 
+    turn: Part | None = None
     blocking = True

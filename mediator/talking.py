@@ -94,7 +94,7 @@ class Talking(Ending):
             if from_agent:
                 denied = Deny(stopped.reason, "")
                 self.link.ledger.attempt(self.link.target, "websocket", self.link.sni_text, denied)
-                yield SettledHook()  # type: ignore[no-untyped-call]
+                yield SettledHook()
             yield from self._part_ways(stopped.reason, _POLICY_VIOLATION, from_agent=from_agent)
 
     def _on_head_over(self) -> Commands:

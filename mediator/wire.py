@@ -258,7 +258,7 @@ class AgentHttp1(_TrailingConnection, Http1Server):
 
     def _refuse(self, status: str, why: str) -> CommandGenerator[None]:
         self._malformed(why)
-        yield SettledHook()  # type: ignore[no-untyped-call]
+        yield SettledHook()
         yield commands.SendData(self.conn, raw_response(status, f"hark: not sent: {why}.\n".encode()))
         yield commands.CloseConnection(self.conn)
         self.state = self.done

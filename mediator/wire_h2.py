@@ -101,7 +101,7 @@ class AgentHttp2(_Closing, Http2Server):
     def protocol_error(self, message: str, error_code: int = _PROTOCOL_ERROR) -> CommandGenerator[None]:
         """End the connection."""
         self._malformed(message.partition(":")[0].lower())
-        yield SettledHook()  # type: ignore[no-untyped-call]
+        yield SettledHook()
         yield from super().protocol_error(message, error_code)
 
 

@@ -42,6 +42,11 @@ BY_HARK: Final = (b"server", b"hark")
 """The header of that page."""
 
 
+PACKETS: Final = frozenset(("icmp", "igmp", "udp", "icmpv6", "sctp", "udplite"))
+"""What is rejected packet by packet: looked at beside everything else, and sent again as time goes by.
+Nothing waits for such."""
+
+
 class Frame(NamedTuple):
     """One event of a recording, with its place in it. Times are nanoseconds since the run began."""
 
@@ -323,7 +328,8 @@ class _Reading:
             tried: EgressAttempt = asked.event
             about = asked_of(tried, allowed=event.allowed)
             words = f"the connection to {tried.host}:{tried.port}"
-            self._decided(asked, frame, about, words, allowed=event.allowed)
+            waited = not event.allowed and tried.protocol not in PACKETS
+            self._decided(asked, frame, about, words, waited=waited)
 
     def query(self, frame: Frame, event: DnsQuery) -> None:
         self._asked["dns", event.name] = frame
@@ -333,7 +339,7 @@ class _Reading:
         if asked is not None:
             about = question_of(asked.event, allowed=event.allowed)
             words = f"the question for the name {event.name}"
-            self._decided(asked, frame, about, words, allowed=event.allowed, answer=event.answer)
+            self._decided(asked, frame, about, words, waited=not event.allowed, answer=event.answer)
 
     def finish(self) -> None:
         """Of a recording that breaks off, what was under way stays so."""
@@ -354,10 +360,10 @@ class _Reading:
         about: tuple[str, ...],
         words: str,
         *,
-        allowed: bool,
+        waited: bool,
         answer: str = "",
     ) -> None:
-        action = self.act(asked, words, blocking=not allowed)
+        action = self.act(asked, words, blocking=waited)
         part = Part(frame.seq, frame.time_ns, End())
         self.recording.decisions.append(Decision(about, action, part, answer))
 

@@ -319,6 +319,7 @@ class Score:
 
     def _response_end(self, event: LlmResponseEnd) -> Miss | None:
         live = self._live.pop(event.exchange, None)
+        self._latest = None
         if live is None:
             return None
         self._over.append(live)
@@ -333,7 +334,7 @@ class Score:
         elif event.error.startswith(REFUSED) and isinstance(recorded.parts[-1].piece, Refused):
             self._bind(live, recorded)
             live.at = len(recorded.parts)
-            self._passed(recorded.parts[-1].seq, recorded.parts[-1].time_ns)
+            self._latest = recorded.parts[-1]
         return None
 
     def _tried(self, event: EgressAttempt) -> None:
@@ -397,6 +398,8 @@ def _head_of(request: LlmRequest) -> tuple[str, str, str]:
 
 
 def _words_of_waiting(part: Part) -> str:
+    if isinstance(part.piece, Refused):
+        return "a refusal"
     return "input" if isinstance(part.piece, Typed) else "the way on of a name or a connection"
 
 

@@ -25,6 +25,7 @@ from hark.bundle.events import (
 )
 from hark.replay.recorded import (
     BY_HARK,
+    PACKETS,
     Data,
     Early,
     End,
@@ -37,7 +38,7 @@ from hark.replay.recorded import (
     Withheld,
     read,
 )
-from mediator import pages
+from mediator import packets, pages
 
 HEADERS = ((b"Set-Cookie", b"a"), (b"Set-Cookie", b"b"))
 
@@ -208,3 +209,9 @@ def test_events_that_belong_to_nothing_or_come_twice_are_passed_over() -> None:
     ]
     assert read(frames(*stray)).exchanges == {}
     assert pieces(asked(), end(204), end(500), piece(b"late"), asked("/again"))[-1] == (1, End())
+
+
+def test_nothing_waits_for_packets_which_are_sent_again_as_time_goes_by() -> None:
+    found = read(frames(EgressAttempt("9.9.9.9", 443, "udp"), EgressDecision("9.9.9.9", False)))
+    assert [action.blocking for action in found.actions] == [False]
+    assert frozenset(packets._NAMES.values()) - {"tcp"} == PACKETS
