@@ -7,7 +7,7 @@ needed in full is read again (`hark.replay.content`).
 """
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from blake3 import blake3
@@ -65,14 +65,16 @@ class Streams(NamedTuple):
 class _Exchange:
     """One exchange that has not ended."""
 
-    def __init__(self, seq: int, request: ev.LlmRequest, rules: Rules) -> None:
+    def __init__(
+        self, seq: int, request: ev.LlmRequest, rules: Rules, value: Callable[[bytes], bytes]
+    ) -> None:
         self.seq = seq
         self.asked: Gathering | None = Gathering(request)
         self.trailers: ev.Trailers | None = None
         self.answer = Answer(rules.marks)
         self.stream = ""
         self.place = -1
-        self.sides = {True: Messages(), False: Messages()}
+        self.sides = {True: Messages(value), False: Messages(value)}
 
 
 class _Tunnel:
@@ -175,7 +177,8 @@ class Collector:
         self, seq: int, event: ev.LlmRequest | ev.RequestChunk | ev.BodyHash | ev.Trailers
     ) -> None:
         if isinstance(event, ev.LlmRequest):
-            self._open[event.exchange] = exchange = _Exchange(seq, event, self._rules)
+            self._close(event.exchange, None)  # a number that stands for two exchanges
+            self._open[event.exchange] = exchange = _Exchange(seq, event, self._rules, self._value)
             if not event.streaming:
                 self._settle(event.exchange, exchange)
             return
@@ -227,11 +230,11 @@ class Collector:
         self._settle(event.exchange, exchange)
         found = exchange.sides[event.from_agent].add(seq, event)
         if found is not None:
-            first, kind, data = found
+            first, kind, value = found
             title, _, key = exchange.stream.partition("\0")
             title = title.removeprefix(f"{treatment.REQUEST} ")
             stream = f"{treatment.WEBSOCKET} {title}, {_side(event.from_agent)}\0{key} {exchange.place}"
-            self._put(stream, first, event.exchange, (("type", kind.encode()), ("data", self._value(data))))
+            self._put(stream, first, event.exchange, (("type", kind.encode()), ("data", value)))
 
     def _tunnel(self, seq: int, event: ev.TunnelData) -> None:
         if event.exchange not in self._tunnels:

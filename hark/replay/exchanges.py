@@ -4,6 +4,7 @@ What always holds: parts have names, and stand in one order; what is left out is
 `hark.replay.treatment`. Bodies are hashed as they come.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from blake3 import blake3
@@ -116,20 +117,31 @@ class Answer:
 class Messages:
     """The messages of one side of a WebSocket, put together from their pieces."""
 
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._first = 0
+    def __init__(self, value: Callable[[bytes], bytes]) -> None:
+        """`value` returns what a message is compared by; one too long to be held is compared by its hash."""
+        self._value = value
+        self._held = bytearray()
+        self._long: blake3 | None = None
+        self._first: int | None = None
 
     def add(self, seq: int, event: WebSocketMessage) -> tuple[int, str, bytes] | None:
-        """Return a message with the number of its first event, when its last piece has come."""
+        """Return the number of a message's first event, its type and value, when its last piece has come."""
         if event.type in KEEP_ALIVE.covers:
             return None
         if event.type not in ("text", "binary"):
-            return seq, event.type, event.data
-        if not self._pieces:
-            self._first = seq
-        self._pieces.append(event.data)
+            return seq, event.type, self._value(event.data)
+        self._first = seq if self._first is None else self._first
+        self._take(event.data)
         if event.more:
             return None
-        data, self._pieces = b"".join(self._pieces), []
-        return self._first, event.type, data
+        first, value = self._first, self._long.digest() if self._long else self._value(bytes(self._held))
+        self._first, self._long, self._held = None, None, bytearray()
+        return first, event.type, value
+
+    def _take(self, data: bytes) -> None:
+        if self._long is None:
+            self._held += data
+            if len(self._held) <= MAX_HELD:
+                return
+            data, self._held, self._long = bytes(self._held), bytearray(), blake3()
+        self._long.update(data)

@@ -196,3 +196,8 @@ def test_events_with_nothing_in_them_are_actions(kinds):
         for event, (_, number) in zip(events, kinds, strict=True)
     ]
     assert seen(events) == seen(events)
+
+
+def test_a_number_that_stands_for_two_exchanges_hides_neither():
+    twice = [asked(1, b"a"), asked(1, b"b"), *answered(1, b"1")]
+    assert [dict(parts)["outcome"] for (parts,) in seen(twice).values()] == [b"never ended", b"whole"]

@@ -1,6 +1,7 @@
 """One exchange: what came back is compared, in parts with names, but for what a rule leaves out."""
 
 import pytest
+from blake3 import blake3
 
 from hark.bundle.events import BodyHash, Interim, LlmResponseChunk, LlmResponseEnd, Trailers, WebSocketMessage
 from hark.replay.exchanges import BROKE_OFF, LEFT, REFUSED_BY_HARK, WHOLE, Answer, Messages, ending
@@ -80,9 +81,19 @@ def test_of_an_answer_that_was_left_nothing_counts_and_of_one_that_broke_off_all
 
 
 def test_a_message_is_put_together_across_control_frames():
-    side = Messages()
+    side = Messages(bytes)
     assert side.add(1, WebSocketMessage(type="text", data=b"a", more=True)) is None
     assert side.add(2, WebSocketMessage(type="ping", data=b"x")) is None
     assert side.add(3, WebSocketMessage(type="text", data=b"b")) == (1, "text", b"ab")
     assert side.add(4, WebSocketMessage(type="close", data=b"c")) == (4, "close", b"c")
     assert side.add(5, WebSocketMessage(type="binary", data=b"")) == (5, "binary", b"")
+
+
+def test_a_message_that_is_too_long_to_be_held_is_compared_by_its_hash():
+    side = Messages(bytes)
+    for seq in range(17):
+        assert side.add(seq, WebSocketMessage(type="text", data=b"x" * (1 << 20), more=True)) is None
+    assert side.add(17, WebSocketMessage(type="text", data=b"y")) == (
+        0, "text", blake3(b"x" * (17 << 20) + b"y").digest()
+    )  # fmt: skip
+    assert side.add(18, WebSocketMessage(type="text", data=b"z")) == (18, "text", b"z")
