@@ -77,12 +77,12 @@ class Sketches:
         closest = sorted(self._all, key=lambda one: _apart(one, wanted))[:CLOSEST]
         if not closest:
             return None
-        recorded = sum(one.key == wanted.key for one in self._all)
-        if recorded:
-            return Nearest(closest[0].seq, (), recorded)
+        same = [one.seq for one in self._all if one.key == wanted.key]
+        if same:
+            return Nearest(max(same), (), len(same))
         whole = [(one.seq, fetch(one.seq)) for one in closest]
         found = [(tuple(of_requests(one, missed)), _alike(one.body, missed.body), seq) for seq, one in whole]
-        differences, _, seq = min(found, key=lambda one: (len(one[0]), -one[1]))
+        differences, _, seq = min(found, key=lambda one: (len(one[0]), -one[1], one[2]))
         return Nearest(seq, differences, 0)
 
 
@@ -137,14 +137,14 @@ def _sketch(seq: int, request: Canonical, key: bytes) -> Sketch:
 
 
 def _apart(one: Sketch, wanted: Sketch) -> tuple[float, int]:
-    """Return how far a recorded request is from the wanted one; of two alike the later is the nearer."""
+    """Return how far a recorded request is from the wanted one; of two alike the earlier is the nearer."""
     names = 8 * (one.host != wanted.host) + 4 * (one.method != wanted.method) + 2 * (one.form != wanted.form)
     path = (
         0.0 if one.path == wanted.path else 1 + 3 * _unshared(one.path.split(b"/"), wanted.path.split(b"/"))
     )
     headers = min(len(one.headers ^ wanted.headers), 10) / 20
     query = 0.5 * (one.query != wanted.query)
-    return names + path + headers + query + _bodies_apart(one, wanted), -one.seq
+    return names + path + headers + query + _bodies_apart(one, wanted), one.seq
 
 
 def _alike(one: bytes, other: bytes) -> int:

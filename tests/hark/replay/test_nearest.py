@@ -105,3 +105,8 @@ def test_the_nearest_of_some_is_told_in_words():
     assert among(chat("abd"), recorded) == "nearest is event 7: $.messages[0].content differs at byte 2"
     assert among(chat("abc"), recorded) == "nearest is event 7, which is the same"
     assert among(chat("a"), []) == ""
+
+
+def test_of_two_that_are_alike_the_earlier_is_named():
+    recorded = {14: chat("hello"), 23: chat("one"), 32: chat("hello")}
+    assert "nearest is event 14: " in missed(chat("hellO"), recorded)
