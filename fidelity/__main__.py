@@ -51,7 +51,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fidelity", description=__doc__, add_help=True)
     parser.add_argument("-n", type=int, default=10, help="how often each recording is replayed")
     parser.add_argument("-j", type=int, default=1, help="how many shapes at a time")
-    parser.add_argument("--quick", action="store_true", help="only the shapes that need nothing fetched")
+    parser.add_argument("--quick", action="store_true", help="only those of make test")
     parser.add_argument("--heavy", action="store_true", help="the agents of fidelity/heavy too")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this shape; may be repeated")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page there")
@@ -69,7 +69,7 @@ def choose(asked: argparse.Namespace) -> list[Folder]:
             )
             raise SystemExit(2)
     wanted = [folder for folder in known if asked.only is None or folder.name in asked.only]
-    return [folder for folder in wanted if folder.shape.quick or not asked.quick]
+    return [folder for folder in wanted if folder.in_make_test or not asked.quick]
 
 
 def row(folder: Folder, kit: Kit, user: User, times: int) -> Row:

@@ -63,7 +63,12 @@ class Replayed:
         if begun:
             return " ".join(lines[begun[0] : begun[0] + 4])
         ours = [line.removeprefix("hark: ") for line in lines if line.startswith("hark: ")]
-        return " / ".join(ours[-3:]) or " / ".join(line for line in lines[-2:] if line) or "nothing was said"
+        ours = [line for line in ours if not line.startswith(" ")]
+        return (
+            (ours[-1] if ours else "")
+            or " / ".join(line for line in lines[-2:] if line)
+            or "nothing was said"
+        )
 
 
 def agents(out: str) -> list[str]:

@@ -78,7 +78,7 @@ class Shape:
     packages: bool = False
     """Whether it needs the packages that `make .clients/.done` fetches."""
     quick: bool = True
-    """Whether it is among those of `make test`."""
+    """Whether it is among those of `make test`, if it needs nothing fetched."""
     code: int = 0
     files: Mapping[str, Path] = field(default_factory=dict)
     """Files for the project that lie elsewhere in the tree."""
@@ -98,6 +98,11 @@ class Folder:
     name: str
     path: Path
     shape: Shape
+
+    @property
+    def in_make_test(self) -> bool:
+        """Whether it is tried wherever hark is tested."""
+        return self.shape.quick and not self.shape.packages
 
     @property
     def policy(self) -> Path:

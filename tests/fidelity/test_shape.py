@@ -28,6 +28,12 @@ def test_every_promised_shape_is_there() -> None:
     assert {folder.name for folder in SHAPES} >= WANTED
 
 
+def test_most_shapes_are_tried_in_make_test_and_none_of_those_needs_packages() -> None:
+    tried = [folder for folder in SHAPES if folder.in_make_test]
+    assert len(tried) > len(SHAPES) // 2
+    assert not any(folder.shape.packages for folder in tried)
+
+
 def test_what_cannot_be_covered_says_why() -> None:
     assert {folder.name for folder in SHAPES if folder.shape.not_covered} == {"race", "work_queue"}
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from fidelity.shape import HERE, Outcome, Served, Shape
 from tests.e2e.rig import Desk
@@ -30,7 +31,7 @@ def serve(at: Desk) -> Iterator[Served]:
     path.chmod(0o644)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([sys.executable, str(path), str(port)], env=dict(os.environ), **quiet) as process:
         try:
             until(lambda: answers(port))
