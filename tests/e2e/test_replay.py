@@ -1,0 +1,282 @@
+"""`hark replay` as a person meets it: a run again without its servers, and what must not come out equal."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark.bundle import events as ev
+from hark.bundle.bounds import RunEnd, RunStart
+from tests.e2e.conftest import root_like
+from tests.e2e.rig import Desk, desk, ok
+from tests.fakes.upstream import Call, serving
+from tests.support.rerecorded import STRANGER, Change, Told, replaced, retell, without
+from tests.support.user import User
+
+pytestmark = pytest.mark.e2e
+
+PYTHON = next(path for path in ("/usr/bin/python3", "/usr/local/bin/python3") if os.path.exists(path))
+AGENT = """
+import getpass, hashlib, json, os, random, ssl, sys, time, urllib.request, uuid
+
+last = ""
+print("agent", os.getcwd(), os.environ["HOME"], getpass.getuser(), os.getuid(), os.uname().nodename)
+for turn in range(3):
+    body = {"prompt": "Go on, please.", "turn": turn, "last": last, "id": str(uuid.uuid4())}
+    body |= {"at": time.time(), "dice": random.random(), "day": time.strftime("%c")}
+    request = urllib.request.Request("https://api.example/v1/chat", json.dumps(body).encode())
+    with urllib.request.urlopen(request) as answer:
+        text = answer.read().decode()
+    last = hashlib.sha256(text.encode()).hexdigest()
+    print(turn, text, body["id"], body["at"])
+    time.sleep(0.02)
+with open("result.txt", "w") as file:
+    file.write(last)
+sys.exit(3)
+"""
+
+
+@pytest.fixture
+def recorded(at: Desk) -> Desk:
+    """A desk with a recorded run, whose server is gone."""
+    record(at)
+    return at
+
+
+def record(at: Desk, agent: str = AGENT) -> str:
+    """Record the agent against a server, which is then stopped; returns what the agent printed."""
+    at.write("agent.py", agent)
+    with serving() as upstream:
+        turn = iter(range(100))
+
+        @upstream.on("/v1/chat")
+        def chat(call: Call) -> None:
+            call.reply(200, json.dumps({"answer": next(turn), "nonce": os.urandom(8).hex()}).encode())
+
+        options = at.toward(upstream, "api.example")
+        return ok(at.run(*options, "--", PYTHON, "agent.py"), 3).stdout
+
+
+def replay(at: Desk, *words: str | Path, bundle: Path | None = None) -> Any:
+    return at.hark("replay", *words, bundle or at.bundle)
+
+
+def told_as_json(at: Desk, *words: str | Path, bundle: Path | None = None) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(replay(at, "-json", *words, bundle=bundle).stdout)
+    return found
+
+
+def test_a_replay_prints_does_and_says_the_same_without_any_server(at: Desk) -> None:
+    printed = record(at)
+    (at.project / "result.txt").unlink()
+    ended = ok(replay(at, "-o", at.project.parent / "again.hark"))
+    assert ended.stdout == printed
+    assert "hark: REPLAY-EQUAL, " in ended.stderr
+    assert "; 0 dials, 0 packets" in ended.stderr
+    assert "signed by you" in ended.stderr
+    assert not (at.project / "result.txt").exists()
+
+
+def test_a_replays_bundle_replays(recorded: Desk) -> None:
+    folder = recorded.project.parent
+    first = told_as_json(recorded, "-o", folder / "1.hark")
+    second = told_as_json(recorded, "-o", folder / "2.hark", bundle=folder / "1.hark")
+    third = told_as_json(recorded, bundle=folder / "2.hark")
+    assert {one["verdict"] for one in (first, second, third)} == {"REPLAY-EQUAL"}
+    assert len({one["digest"] for one in (first, second, third)}) == 1
+    assert ok(recorded.hark("verify", folder / "2.hark")).stdout.startswith("VERIFIED")
+
+
+@pytest.fixture
+def elsewhere(who: User, unprivileged: User) -> Iterator[Desk]:
+    """The desk of another user, in another place."""
+    other = unprivileged if who.uid == 0 or os.geteuid() != 0 else root_like(unprivileged)
+    with tempfile.TemporaryDirectory(prefix="hark-elsewhere-", dir="/var/tmp") as name:
+        environ = {"TZ": "Asia/Kathmandu", "LANG": "C", "COLUMNS": "40", "LOGNAME": "eve"}
+        with desk(other, Path(name) / "deep", environ) as made:
+            yield made
+
+
+def test_another_user_elsewhere_replays_it_equal(recorded: Desk, elsewhere: Desk) -> None:
+    shutil.copy(recorded.bundle, elsewhere.bundle)
+    os.chmod(elsewhere.bundle, 0o644)
+    shutil.rmtree(recorded.project)
+    refused = ok(replay(elsewhere), 4)
+    assert "asks to have run" in refused.stderr
+    assert "REPLAY" not in refused.stderr
+    ended = ok(replay(elsewhere, "--trust-bundle"))
+    assert "REPLAY-EQUAL" in ended.stderr
+    assert str(recorded.project) in ended.stdout
+
+
+def test_what_it_worked_on_can_be_kept(recorded: Desk) -> None:
+    kept = recorded.project.parent / "kept"
+    (recorded.project / "result.txt").unlink()
+    ok(replay(recorded, "-keep", kept))
+    assert len((kept / "result.txt").read_text()) == 64
+    assert not (recorded.project / "result.txt").exists()
+    assert replay(recorded, "-keep", kept).returncode == 2
+
+
+def _chunks(change: Callable[[list[Told]], list[Told]]) -> Change:
+    """Change the pieces of answers, as a list of their own."""
+
+    def changed(events: list[Told]) -> Iterator[Told]:
+        pieces = iter(change([told for told in events if isinstance(told[1], ev.LlmResponseChunk)]))
+        for told in events:
+            yield next(pieces) if isinstance(told[1], ev.LlmResponseChunk) else told
+
+    return changed
+
+
+def _one_byte(pieces: list[Told]) -> list[Told]:
+    (time, first), *rest = pieces
+    return [(time, first._replace(data=first.data.replace(b'"nonce": "', b'"nonce": "x', 1)[:-1])), *rest]
+
+
+def _swapped(pieces: list[Told]) -> list[Told]:
+    one, other = pieces[0], pieces[1]
+    data = one[1].data, other[1].data
+    return [(one[0], one[1]._replace(data=data[1])), (other[0], other[1]._replace(data=data[0])), *pieces[2:]]
+
+
+def _second_request(event: Any) -> bool:
+    return isinstance(event, ev.LlmRequest) and b'"turn": 1' in event.body
+
+
+SPOILED: dict[str, Change] = {
+    "one byte of an answer": _chunks(_one_byte),
+    "a draw shifted": replaced(ev.Determinism, seed=bytes(32)),
+    "two answers swapped": _chunks(_swapped),
+    "an event dropped": without(_second_request),
+    "another exit code": replaced(RunEnd, exit_code=0),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
+def test_a_recording_that_was_changed_is_not_replayed_equal(rootless: Desk, spoil: str) -> None:
+    record(rootless)
+    spoiled = retell(rootless.bundle, rootless.project.parent / "spoiled.hark", SPOILED[spoil])
+    os.chmod(spoiled, 0o644)
+    assert ok(rootless.hark("verify", spoiled)).stdout.startswith("VERIFIED")
+    ended = ok(replay(rootless, "--trust-bundle", bundle=spoiled), 1)
+    assert "hark: REPLAY-DIVERGED: " in ended.stderr
+
+
+def test_the_bundle_told_anew_without_a_change_is_equal(rootless: Desk) -> None:
+    """The control of the test above: it is not the telling that diverges."""
+    record(rootless)
+    same = retell(rootless.bundle, rootless.project.parent / "same.hark")
+    os.chmod(same, 0o644)
+    assert "REPLAY-EQUAL" in ok(replay(rootless, "--trust-bundle", bundle=same)).stderr
+
+
+def test_one_character_of_the_prompt_is_named_by_its_place(rootless: Desk) -> None:
+    record(rootless)
+    other = rootless.write("other/agent.py", AGENT.replace("Go on, please.", "Go on, please!")).parent
+    ended = ok(replay(rootless, "-workdir", other), 1)
+    assert "REPLAY-DIVERGED: no recording for POST api.example/v1/chat; nearest is event" in ended.stderr
+    assert "$.prompt" in ended.stderr
+    assert "not used: the answer to POST api.example/v1/chat" in ended.stderr
+    verdict = told_as_json(rootless, "-workdir", other)
+    assert verdict["divergences"][0]["kind"] == "miss"
+    assert len(verdict["unconsumed"]) >= 3
+
+
+def test_an_agent_that_asks_less_leaves_answers_and_is_not_equal(rootless: Desk) -> None:
+    record(rootless)
+    other = rootless.write("other/agent.py", AGENT.replace("range(3)", "range(2)")).parent
+    ended = ok(replay(rootless, "-workdir", other), 1)
+    assert "was not made again" in ended.stderr
+
+
+def test_a_run_that_never_started_has_no_replay(rootless: Desk) -> None:
+    end = RunEnd(ended_at=1, exit_code=127, reason="never-started: agent.py: no such file")
+    record(rootless)
+    path = retell(
+        rootless.bundle, rootless.project.parent / "never.hark", lambda told: [*told[:-1], (1 << 40, end)]
+    )
+    os.chmod(path, 0o644)
+    assert "it never started" in ok(replay(rootless, "--trust-bundle", bundle=path), 4).stderr
+
+
+def test_a_bundle_that_breaks_off_is_replayed_as_far_as_it_goes(rootless: Desk) -> None:
+    record(rootless)
+    cut = retell(rootless.bundle, rootless.project.parent / "cut.hark", _until_second_answer, seal=False)
+    os.chmod(cut, 0o644)
+    assert "-truncated" in ok(replay(rootless, "--trust-bundle", bundle=cut), 3).stderr
+    ended = ok(replay(rootless, "--trust-bundle", "-truncated", bundle=cut), 3)
+    assert "REPLAY-EQUAL, " in ended.stderr
+    assert "the bundle breaks off there" in ended.stderr
+
+
+def _until_second_answer(events: list[Told]) -> list[Told]:
+    ends = [at for at, told in enumerate(events) if isinstance(told[1], ev.LlmResponseEnd)]
+    return events[: ends[1] + 1]
+
+
+@pytest.mark.attack
+def test_a_hostile_bundle_gets_nothing_of_the_reviewers(at: Desk) -> None:
+    record(at)
+    home = at.project.parent / "reviewer"
+    home.mkdir()
+    (home / "notes.txt").write_text("mine")
+    for path in (home, home / "notes.txt"):
+        os.chown(path, at.user.uid, at.user.gid)
+    script = f"cat {home}/notes.txt; echo owned > {home}/owned; ls {home}; env; exit 0"
+    raw = f"""
+        allow_hosts = ["api.example"]
+        read_paths = ["{home}"]
+        write_paths = ["{home}/"]
+        [secrets.TOKEN]
+        command = ["/bin/sh", "-c", "touch {home}/was-run"]
+        hosts = ["api.example"]
+        [mcp.tools]
+        command = ["/bin/sh", "-c", "touch {home}/was-run"]
+    """.encode()
+
+    def hostile(events: list[Told]) -> Iterator[Told]:
+        for time, event in events:
+            match event:
+                case RunStart():
+                    yield time, event._replace(argv=("sh", "-c", script))
+                case ev.PolicyLoaded():
+                    paths = (event.write_paths[0], str(home))
+                    yield time, event._replace(raw=raw, read_paths=(str(home),), write_paths=paths)
+                case _:
+                    yield time, event
+
+    path = retell(at.bundle, at.project.parent / "hostile.hark", hostile)
+    os.chmod(path, 0o644)
+    ended = replay(at, "--trust-bundle", bundle=path)
+    assert ended.returncode == 1, ended.stderr
+    assert "mine" not in ended.stdout
+    assert sorted(os.listdir(home)) == ["notes.txt"]
+    assert (home / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.attack
+def test_a_broken_bundle_is_not_started(rootless: Desk) -> None:
+    record(rootless)
+    data = bytearray(rootless.bundle.read_bytes())
+    data[data.index(b"agent.py")] ^= 1
+    rootless.bundle.write_bytes(data)
+    ended = ok(replay(rootless, "--trust-bundle"), 4)
+    assert "BROKEN" in ended.stderr
+    assert "agent" not in ended.stdout
+
+
+def test_a_signer_is_trusted_once_and_for_all(rootless: Desk) -> None:
+    record(rootless)
+    path = retell(rootless.bundle, rootless.project.parent / "ann.hark")
+    os.chmod(path, 0o644)
+    assert "hark trust" in ok(replay(rootless, bundle=path), 4).stderr
+    ok(rootless.hark("trust", path))
+    ended = ok(replay(rootless, bundle=path))
+    assert STRANGER.public_key.hex()[:16] in ended.stderr
+    assert "asks to have run" not in ended.stderr
