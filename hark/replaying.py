@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark import keys, requested, throwaway, trusted
 from hark.bundle.walk import BundleFile
-from hark.errors import ConfinementError, HarkError, PolicyError, ReplayError, UntrustedError
+from hark.errors import BundleError, ConfinementError, HarkError, PolicyError, ReplayError, UntrustedError
 from hark.keeping import Place, find_place
 from hark.recalled import Recalled, recall
 from hark.restaging import Given, Staged, policy_of, refuse_hostile, stage
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mediator.config import MediatorConfig, Recorder
     from mediator.playback.playback import Report
 
+MAX_UNPACKED: Final = 4 << 30  # bytes of files, whatever a bundle's policy allows
 ONCE: Final = "once"
 ALWAYS: Final = "always"
 
@@ -96,8 +97,8 @@ def replay(
     refuse_hostile(recalled)
     policy = policy_of(recalled, asked.given)
     signer = _admit(recalled, policy, asked, environ, say=say, ask=ask)
-    with throwaway.folders(asked.keep) as folders:
-        _fill(recalled, asked, folders.project)
+    with throwaway.folders(asked.keep, environ) as folders:
+        _fill(recalled, asked, folders.project, policy.snapshot.max_bytes)
         staged = stage(recalled, policy, asked.given, folders, environ)
         for note in staged.notes:
             say(note)
@@ -150,19 +151,31 @@ def _signer(recalled: Recalled, environ: Mapping[str, str], asked: Asked) -> str
     return f"{keys.name(public)} ({public.hex()[:16]}..., {known})"
 
 
-def _fill(recalled: Recalled, asked: Asked, project: str) -> None:
+def _fill(recalled: Recalled, asked: Asked, project: str, most: int) -> None:
     """Make the project's copy: of the bundle's snapshot, or of the caller's own directory."""
     if asked.given.workdir is not None:
         if not os.path.isdir(asked.given.workdir):
             raise PolicyError(f"-workdir {asked.given.workdir} is no directory")
         throwaway.copy_tree(asked.given.workdir, project)
     elif recalled.snapshot_bytes:
-        raise ReplayError("this hark cannot unpack the copy of its project; name yours with -workdir DIR")
+        _unpack(recalled, project, most)
     elif recalled.manifest:
         raise ReplayError(
             f"there is no copy of its project in the bundle ({len(recalled.manifest)} files); "
             "name yours with -workdir DIR: it is copied, and not written"
         )
+
+
+def _unpack(recalled: Recalled, project: str, most: int) -> None:
+    """Make the files of the bundle's copy. Raises ReplayError where it is not what the bundle says."""
+    from hark.snapshot.extract import extract
+    from hark.snapshot.stored import put_together
+
+    events = (frame.event for frame in _frames(recalled, frozenset((_MANIFEST, _SNAPSHOT))))
+    try:
+        extract(put_together(events, recalled.start.working_dir), project, min(most, MAX_UNPACKED))
+    except BundleError as error:
+        raise ReplayError(f"the copy of its project cannot be used: {error}") from None
 
 
 def _played(
@@ -226,7 +239,9 @@ def _frames(recalled: Recalled, kinds: frozenset[int] | None = None) -> Iterator
                 yield Frame(seq, placed.frame.time, decode(kind, placed.frame.payload))
 
 
+_MANIFEST: Final = 4
 _INPUT: Final = 37
+_SNAPSHOT: Final = 38
 _BULK: Final = frozenset((4, 38, 48))
 """Kinds that playback has no use for and that may be large: files, and what threads read of the clock."""
 

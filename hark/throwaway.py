@@ -2,22 +2,24 @@
 
 Always: nothing of the caller's own files is written, moved or removed, and what stands in a copy (a folder
 without permissions, a link that leads out, a name of any bytes) neither keeps it from being removed nor has
-anything else written or removed. With a place to keep it, the copy is made there and stays.
+anything else written or removed. With a place to keep it, the copy is made there and stays. How a copy
+outlasts no replay is `hark.snapshot.copies`'s.
 """
 
 import os
 import shutil
 import stat
-import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
+from hark import ids
+from hark.bundle.store import ensure_runs_directory
 from hark.errors import ReplayError, UsageError
+from hark.snapshot.copies import Copy, ready
 
-PREFIX: Final = "hark-replay-"
-_OWNER: Final = stat.S_IRWXU
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -76,20 +78,18 @@ def _is_there(at: int, name: str) -> bool:
 
 
 @contextmanager
-def folders(keep: str | None) -> Iterator[Throwaway]:
-    """Make the folders; remove them, but for a project's copy at `keep`. Raises UsageError, ReplayError."""
+def folders(keep: str | None, environ: Mapping[str, str]) -> Iterator[Throwaway]:
+    """Make the folders; remove them, but for a project's copy at `keep`. Raises UsageError."""
     if keep is not None:
         _refuse_kept(keep)
-    try:
-        root = tempfile.mkdtemp(prefix=PREFIX)
-    except OSError as error:
-        raise ReplayError(f"cannot make a folder for the replay's files: {error.strerror}") from None
-    try:
-        project = os.path.join(root, "project") if keep is None else os.path.abspath(keep)
-        os.mkdir(project, 0o755)
-        yield Throwaway(project, root)
-    finally:
-        remove(root)
+    name = ids.ulid(time.time_ns(), os.urandom(ids.RANDOM_BYTES))
+    with Copy(ready(ensure_runs_directory(environ)), name) as copy:
+        beside = os.path.dirname(copy.path)
+        if keep is None:
+            yield Throwaway(copy.path, beside)
+            return
+        os.mkdir(keep, 0o755)
+        yield Throwaway(os.path.abspath(keep), beside)
 
 
 def _refuse_kept(keep: str) -> None:
@@ -131,21 +131,3 @@ def _is_plain(path: str) -> bool:
 
 def _first(failed: object) -> str:
     return str(failed[0][2]) if isinstance(failed, list) and failed else "it changed meanwhile"
-
-
-def remove(root: str) -> None:
-    """Remove a tree that an agent has written; what cannot be removed stays, and nothing is raised."""
-    for folder, names, _ in os.walk(root, onerror=None):
-        for name in names:
-            _open_up(os.path.join(folder, name))
-    shutil.rmtree(root, ignore_errors=True)
-
-
-def _open_up(path: str) -> None:
-    """Let the owner into a folder; a link is left alone."""
-    try:
-        status = os.lstat(path)
-        if stat.S_ISDIR(status.st_mode) and status.st_mode & _OWNER != _OWNER:
-            os.chmod(path, stat.S_IMODE(status.st_mode) | _OWNER)
-    except OSError:
-        return

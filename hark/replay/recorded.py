@@ -170,6 +170,13 @@ class Recorded:
         return self.head.seq
 
     @property
+    def has_length(self) -> bool:
+        """Tell whether the answer's head says how long its body is."""
+        heads = (part.piece for part in self.parts if isinstance(part.piece, Head))
+        names = {name.lower() for head in heads for name, _ in head.headers}
+        return b"content-length" in names and b"transfer-encoding" not in names
+
+    @property
     def began_early(self) -> bool:
         """Tell whether something came in before the request had ended."""
         if self.end is None:

@@ -84,6 +84,8 @@ class PlayedServer(layer.Layer):
                 break
             for event in said(part.piece, self._stream_id):
                 yield ReceiveHttp(event)
+            if self._playback.ends_by_length(self._exchange):
+                yield ReceiveHttp(ResponseEndOfMessage(self._stream_id))
         self.over = True
 
 

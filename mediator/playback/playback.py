@@ -21,7 +21,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from hark.bundle.events import Event, Input
-from hark.replay.recorded import Action, Failed, Head, Part, Recorded, Refused, words_of
+from hark.replay.recorded import Action, End, Failed, Head, Part, Recorded, Refused, words_of
 from hark.replay.score import Score
 from mediator.playback.clock import Clock, Idle, RealClock, always_idle
 
@@ -194,6 +194,22 @@ class Playback:
         """Return the part of an exchange's answer that comes next."""
         live = self.score.of(exchange)
         return None if live is None else live.part
+
+    def ends_by_length(self, exchange: int) -> bool:
+        """Tell whether all is in that the agent waits for, and take the answer for whole then.
+
+        An agent that knows the length may be gone before an end could have its turn.
+        """
+        live = self.score.of(exchange)
+        part = None if live is None else live.part
+        if live is None or live.recorded is None or part is None or not isinstance(part.piece, End):
+            return False
+        if not live.recorded.has_length:
+            return False
+        self._counts.released += 1
+        self.score.released(part)
+        self._changed.set()
+        return True
 
     def take(self) -> Part | None:
         """Return the part whose turn the last decision has to wait for. MUST be asked right after it."""

@@ -29,7 +29,8 @@ print("agent", os.getcwd(), os.environ["HOME"], getpass.getuser(), os.getuid(), 
 for turn in range(3):
     body = {"prompt": "Go on, please.", "turn": turn, "last": last, "id": str(uuid.uuid4())}
     body |= {"at": time.time(), "dice": random.random(), "day": time.strftime("%c")}
-    request = urllib.request.Request("https://api.example/v1/chat", json.dumps(body).encode())
+    kind = {"Content-Type": "application/json"}
+    request = urllib.request.Request("https://api.example/v1/chat", json.dumps(body).encode(), kind)
     with urllib.request.urlopen(request) as answer:
         text = answer.read().decode()
     last = hashlib.sha256(text.encode()).hexdigest()
@@ -51,7 +52,7 @@ def recorded(at: Desk) -> Desk:
 def record(at: Desk, agent: str = AGENT) -> str:
     """Record the agent against a server, which is then stopped; returns what the agent printed."""
     at.write("agent.py", agent)
-    with serving() as upstream:
+    with serving("api.example") as upstream:
         turn = iter(range(100))
 
         @upstream.on("/v1/chat")
@@ -98,6 +99,8 @@ def elsewhere(who: User, unprivileged: User) -> Iterator[Desk]:
     other = unprivileged if who.uid == 0 or os.geteuid() != 0 else root_like(unprivileged)
     with tempfile.TemporaryDirectory(prefix="hark-elsewhere-", dir="/var/tmp") as name:
         environ = {"TZ": "Asia/Kathmandu", "LANG": "C", "COLUMNS": "40", "LOGNAME": "eve"}
+        os.chmod(name, 0o755)
+        (Path(name) / "deep").mkdir()
         with desk(other, Path(name) / "deep", environ) as made:
             yield made
 

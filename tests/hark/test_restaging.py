@@ -27,8 +27,8 @@ REVIEWER = {
 
 
 @pytest.fixture
-def folders() -> Iterator[Throwaway]:
-    with throwaway.folders(None) as made:
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Throwaway]:
+    with throwaway.folders(None, {"HOME": str(tmp_path_factory.mktemp("home"))}) as made:
         yield made
 
 

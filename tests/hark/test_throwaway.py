@@ -9,8 +9,12 @@ from hark import throwaway
 from hark.errors import UsageError
 
 
-def test_the_folders_are_gone_afterwards_whatever_was_left_in_them() -> None:
-    with throwaway.folders(None) as made:
+def environ(folder: Path) -> dict[str, str]:
+    return {"HOME": str(folder / "home")}
+
+
+def test_the_folders_are_gone_afterwards_whatever_was_left_in_them(tmp_path: Path) -> None:
+    with throwaway.folders(None, environ(tmp_path)) as made:
         root = Path(made.project).parent
         deep = Path(made.project) / "a/b"
         deep.mkdir(parents=True)
@@ -27,14 +31,14 @@ def test_what_a_link_leads_to_is_neither_removed_nor_opened_up(tmp_path: Path) -
     mine.mkdir()
     (mine / "file").write_text("x")
     mine.chmod(0o500)
-    with throwaway.folders(None) as made:
+    with throwaway.folders(None, environ(tmp_path)) as made:
         (Path(made.project) / "out").symlink_to(mine)
     assert (mine / "file").read_text() == "x"
     assert mine.stat().st_mode & 0o777 == 0o500
 
 
 def test_a_copy_that_is_kept_stays_and_the_rest_goes(tmp_path: Path) -> None:
-    with throwaway.folders(str(tmp_path / "kept")) as made:
+    with throwaway.folders(str(tmp_path / "kept"), environ(tmp_path)) as made:
         (Path(made.project) / "result").write_text("x")
         beside = made.empty()
     assert (tmp_path / "kept/result").read_text() == "x"
@@ -44,7 +48,7 @@ def test_a_copy_that_is_kept_stays_and_the_rest_goes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["there", "nowhere/kept"])
 def test_a_place_to_keep_it_is_new_and_can_be_made(tmp_path: Path, name: str) -> None:
     (tmp_path / "there").mkdir()
-    with pytest.raises(UsageError), throwaway.folders(str(tmp_path / name)):
+    with pytest.raises(UsageError), throwaway.folders(str(tmp_path / name), environ(tmp_path)):
         pass
     assert os.listdir(tmp_path) == ["there"]
 
