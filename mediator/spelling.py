@@ -37,6 +37,12 @@ _BEGUN_AT_MOST: Final = 32
 _HEX_UNIT: Final = re.compile(rb"(.*(?:[uU]00|\\x|#[xX]0{0,4}|%(?:25)*))([0-9a-fA-F]{2})(;?)", re.DOTALL)
 _DECIMAL_UNIT: Final = re.compile(rb"(&(?:amp;)*#0{0,4})(\d{1,3})(;)")
 
+_DIGITS: Final = b"0123456789abcdefABCDEF"
+_HEXADECIMAL: Final = {
+    pair: bytes((int(pair, 16),)) for pair in (bytes((high, low)) for high in _DIGITS for low in _DIGITS)
+}
+"""What two digits stand for."""
+
 
 class Place(Enum):
     """What a text stands in, which says how its special characters are spelled there."""
@@ -137,7 +143,7 @@ def _entity(found: re.Match[bytes]) -> bytes:
 
 
 def _hexadecimal(found: re.Match[bytes]) -> bytes:
-    return bytes((int(found.group(1), 16),))
+    return _HEXADECIMAL[found[1]]
 
 
 def _through(

@@ -46,6 +46,13 @@ ATOMS = [
     b";",
     b"25",
     b"quot;",
+    b"lt;",
+    b"apos;",
+    b"39;",
+    b"27;",
+    b"38;",
+    b"r",
+    b"t",
 ]
 
 
@@ -60,6 +67,12 @@ def test_a_megabyte_of_backslashes_is_read_in_time_that_follows_its_length(end: 
     """In time that follows its square this takes hours, and every thread of the process waits for it."""
     assert normal(b"\\" * (1 << 20) + end) == end[1:]
     assert mapped(b"\\" * (1 << 18) + b"\\u0073").text == b"s"
+
+
+def test_a_letter_between_a_break_and_a_backslash_stays() -> None:
+    for text in (rb"\\nreal", rb"\\treal", rb"\\rnone", rb"\n\nr"):
+        assert normal(text) == mapped(text).text
+    assert normal(rb"\\nreal") == b"real"
 
 
 def test_the_control_another_text_stays_another() -> None:
