@@ -47,7 +47,7 @@ def stream(call: Call) -> None:
     call.begin_chunked("text/plain")
     for piece in (b"alpha", b"beta", b"gamma"):
         call.chunk(piece)
-        time.sleep(0.002)
+        time.sleep(0.02)  # so that each is read by itself, on a busy machine as well
     call.chunk(b"")
 
 
