@@ -1,5 +1,8 @@
 """Idle is what nothing runs in: seen on real processes, and on a /proc made up for what is rare."""
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,15 +16,21 @@ from launcher.idle import Idle
 
 @contextmanager
 def program(text: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run Python that prints a line once it is where it should be."""
-    started = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    """Run Python that prints a line once it is where it should be. What it starts ends with it."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
     assert started.stdout is not None
     assert started.stdin is not None
     try:
         started.stdout.readline()
         yield started
     finally:
-        started.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
         started.wait()
         started.stdout.close()
         started.stdin.close()
