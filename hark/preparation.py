@@ -18,7 +18,7 @@ from hark.given import second_name
 from hark.grants import Asked, active, settle, with_stubs, writable
 from hark.installation import refuse_search_path, shield
 from hark.places import within
-from hark.policy.model import Policy, Secret
+from hark.policy.model import Policy, Secret, Typed
 from hark.secrets import resolve
 from hark.toolservers import STUBS, ToolServers, make_ready, refuse_taken
 from launcher import ssh
@@ -119,7 +119,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         hidden=(*own_places(environ), *_own_key(options)),
         home=home,
         limits=policy.limits,
-        record_input=True,
+        record_input=policy.replay.typed is Typed.RECORDED,
         terminal=terminal,
         executables=executables,
         nested=policy.nested_sandboxes,

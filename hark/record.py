@@ -52,7 +52,7 @@ def opening(run_id: str, prepared: Prepared, began_at: int | None = None) -> Ite
         argv_hash=_hash_of(list(plan.argv)),
         policy_hash=content_hash(policy.raw),
         working_dir=_utf8(plan.workdir),
-        provider_set=PROVIDERS,
+        provider_set=tuple(name for name in PROVIDERS if name != "input" or plan.record_input),
         argv=tuple(_utf8(word) for word in plan.argv),
         upstreams=tuple(sorted(_upstreams(prepared))),
     )

@@ -17,6 +17,7 @@ from hark.policy.model import (
     Speaks,
     Surface,
     ToolRule,
+    Typed,
 )
 
 IN_WORDS: Final[Mapping[Surface, str]] = {
@@ -170,6 +171,9 @@ def _replay(policy: Policy, lines: Lines) -> Iterator[Fact]:
     if rules.randomness is Randomness.REAL:
         words = "the agent's random bytes are real ones, and a replay's are others"
         yield Fact(lines.of("replay", "randomness"), words)
+    if rules.typed is Typed.UNRECORDED:
+        words = "standard input and what is typed are in no record, and the agent of a replay has no input"
+        yield Fact(lines.of("replay", "input"), words)
 
 
 def _server(server: McpServer) -> str:

@@ -138,6 +138,13 @@ class Clock(Enum):
     REAL = "real"
 
 
+class Typed(Enum):
+    """Whether standard input and what is typed stand in the record."""
+
+    RECORDED = "recorded"
+    UNRECORDED = "unrecorded"
+
+
 class Randomness(Enum):
     """Where the agent's random bytes come from: a recorded seed, or the machine's own generator."""
 
@@ -155,6 +162,8 @@ class ReplayRules:
     """Paths in JSON bodies of requests (`hark.policy.jsonpath`) whose values never count."""
     clock: Clock = Clock.RECORDED
     randomness: Randomness = Randomness.SEEDED
+    typed: Typed = Typed.RECORDED
+    """`input`: where it is not recorded, a replay's agent has none."""
 
 
 MAX_SNAPSHOT: Final = 64_000_000

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from hark.policy import jsonpath
-from hark.policy.model import Clock, Randomness, ReplayRules
+from hark.policy.model import Clock, Randomness, ReplayRules, Typed
 from hark.policy.reading import Node
 
 MAX_IGNORED: Final = 200  # entries of one list: each is looked for in every request
@@ -15,7 +15,7 @@ _HEADER: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 def replay(node: Node) -> ReplayRules:
     """Read the table."""
-    table = node.table("ignore_headers", "ignore_json", "clock", "randomness")
+    table = node.table("ignore_headers", "ignore_json", "clock", "randomness", "input")
     for key in ("ignore_headers", "ignore_json"):
         if key in table and len(table[key].items()) > MAX_IGNORED:
             table[key].fail(f"{table[key].name} has more than {MAX_IGNORED} entries; name what differs alone")
@@ -24,10 +24,11 @@ def replay(node: Node) -> ReplayRules:
         ignore_json=table["ignore_json"].each(_path) if "ignore_json" in table else (),
         clock=_choice(table["clock"], Clock) if "clock" in table else Clock.RECORDED,
         randomness=_choice(table["randomness"], Randomness) if "randomness" in table else Randomness.SEEDED,
+        typed=_choice(table["input"], Typed) if "input" in table else Typed.RECORDED,
     )
 
 
-def _choice[T: (Clock, Randomness)](node: Node, kind: type[T]) -> T:
+def _choice[T: (Clock, Randomness, Typed)](node: Node, kind: type[T]) -> T:
     return kind(node.choice(*(word.value for word in kind)))
 
 

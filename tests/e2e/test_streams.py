@@ -106,6 +106,12 @@ def test_input_is_on_the_record_as_the_agent_got_it(rootless: Desk, how: str):
     assert {where for where, _ in events[1:]} == {source}
 
 
+def test_input_is_in_no_record_where_the_policy_says_so(rootless: Desk):
+    rootless.write("policy.toml", '[replay]\ninput = "unrecorded"\n')
+    assert ok(rootless.run("-policy=policy.toml", "--", "cat", stdin=b"typed")).stdout == "typed"
+    assert rootless.events("Input") == []
+
+
 @pytest.mark.parametrize("how", ["pipe", "file"])
 def test_a_secret_that_is_piped_in_ends_the_run_and_is_in_no_record(rootless: Desk, how: str):
     value = "sk-real-5e884898da28047151d0e56f"

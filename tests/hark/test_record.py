@@ -64,6 +64,14 @@ def test_the_upstreams_of_rules_and_the_proxies_are_recorded_without_credentials
     assert b"pass-word" not in encode(event) + encode(start)
 
 
+def test_what_is_recorded_of_the_run_is_named(prepared):
+    start, *_ = record.opening("RUN", prepared)
+    assert "input" in start.provider_set
+    without = replace(prepared, plan=replace(prepared.plan, record_input=False))
+    start, *_ = record.opening("RUN", without)
+    assert "input" not in start.provider_set
+
+
 def test_bytes_outside_utf_8_can_be_recorded(prepared):
     start, *_ = record.opening("RUN", prepared)
     assert isinstance(start, RunStart)

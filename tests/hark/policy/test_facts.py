@@ -97,11 +97,13 @@ ignore_headers = ["X-Session"]
 ignore_json = ["$.trace"]
 clock = "real"
 randomness = "real"
+input = "unrecorded"
 """
     assert said(text)[1:] == [
         (2, "a replay does not compare the header x-session of requests"),
         (3, "a replay does not compare the JSON value $.trace of requests"),
         (4, "the agent reads the real clock, also in a replay"),
         (5, "the agent's random bytes are real ones, and a replay's are others"),
+        (6, "standard input and what is typed are in no record, and the agent of a replay has no input"),
     ]
     assert len(said('[replay]\nclock = "recorded"\nrandomness = "seeded"\n')) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.policy.model import Clock, Randomness, ReplayRules
+from hark.policy.model import Clock, Randomness, ReplayRules, Typed
 from hark.policy.replaying import MAX_IGNORED
 from tests.support.policies import read, refused
 
@@ -18,9 +18,14 @@ ignore_headers = ["X-Session", "x-turn"]
 ignore_json = ["$.metadata.trace", "$['messages'][*].id"]
 clock = "real"
 randomness = "real"
+input = "unrecorded"
 """
     assert read(text).replay == ReplayRules(
-        ("x-session", "x-turn"), ("$.metadata.trace", "$.messages[*].id"), Clock.REAL, Randomness.REAL
+        ("x-session", "x-turn"),
+        ("$.metadata.trace", "$.messages[*].id"),
+        Clock.REAL,
+        Randomness.REAL,
+        Typed.UNRECORDED,
     )
 
 
@@ -37,6 +42,7 @@ randomness = "real"
         ('ignore_json = ["$.a", "$[\'a\']"]', "2:23: replay.ignore_json names $.a twice"),
         ('clock = "frozen"', '2:1: replay.clock is "recorded" or "real", not "frozen"'),
         ("randomness = true", "2:1: replay.randomness must be a string"),
+        ("input = false", "2:1: replay.input must be a string"),
         ('ignore_body = ["$"]', "2:1: replay.ignore_body is not a key of a policy"),
     ],
 )
