@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def story(folder: Path, project: Path) -> None:
-    """Run, look, verify, prove."""
+    """Run, look, verify, prove, replay."""
     stubs.certify(folder)
     server, keys = stubs.serve(folder, (HERE / "briefing.html").read_bytes())
     address = f"127.0.0.1:{server.server_address[1]}"
@@ -91,6 +91,12 @@ def story(folder: Path, project: Path) -> None:
     show("prove", "-seq", str(denial), "-out", "../denial.json", "../run.hark")
     show("prove", "-check", "../denial.json", "-key", KEY)
     server.shutdown()
+    server.server_close()
+
+    print("\nThe servers are gone. The run happens again, from its bundle alone and without the key:")
+    show(
+        "replay", "../run.hark", env={name: value for name, value in env.items() if name != "DEMO_MODEL_KEY"}
+    )
 
 
 if __name__ == "__main__":

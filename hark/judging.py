@@ -135,7 +135,8 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         yield from _diverged(judgement)
     else:
         broken = "; the bundle breaks off there" if course.recalled.truncated else ""
-        yield f"{judgement.word}, {judgement.compared.equal_actions} actions{broken}"
+        count = judgement.compared.equal_actions
+        yield f"{judgement.word}, {count} action{'' if count == 1 else 's'}{broken}"
         yield f"  digest {judgement.compared.recorded_digest.hex()}"
     held = f"{report.held} held for {report.held_s:.1f} s" if report.held else "none held"
     yield f"  {report.released} releases, {held}; {report.dials} dials, {course.packets} packets"

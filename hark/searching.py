@@ -108,13 +108,19 @@ def _ways(name: str, places: Places) -> Iterator[tuple[str, str]]:
 def _found(name: str, word: str, command: Command, places: Places) -> Found:
     inside = places.inside(command.executable)
     replaced = "/" in name and "/" not in word
-    needs = tuple(_programs(command.needs, places))
+    needs = tuple(_programs(command.executable, command.needs, places))
     return Found(command.executable, inside, inside if replaced else name, needs, replaced)
 
 
-def _programs(needs: tuple[str, ...], places: Places) -> Iterator[str]:
-    """Yield what is a program of this machine's: a bundle may have named, or linked to, any other file."""
+def _programs(executable: str, needs: tuple[str, ...], places: Places) -> Iterator[str]:
+    """Yield what is a program of this machine's: a bundle may have named, or linked to, any other file.
+
+    Of a command that the caller's own PATH has, everything is: no word of the bundle's led further.
+    """
     own = places.environ.get("PATH", DEFAULT_PATH).split(":")
+    if os.path.dirname(executable) in own:
+        yield from needs
+        return
     home = home_of(places.environ)
     whole = [need for need in needs if os.path.isdir(need) and is_installation(need, home)]
     for need in needs:
