@@ -174,6 +174,8 @@ class Mediator:
                 self._engine.prefetch()
         if self._playback is not None:
             self._playback.start()
+            if self._playback.score.recording.exchanges:
+                self._engine.prefetch()  # the agent will ask, and nobody else has anything to do until then
         self._change()
         checking = asyncio.create_task(self._check())
         await self._serve(loop, stopping)

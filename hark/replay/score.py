@@ -224,7 +224,8 @@ class Score:
         """Return when the recording was where the replay is: the time of what the agent does next."""
         seq, time_ns = self._last
         at = bisect_right(self._actions, seq, key=lambda action: action.seq)
-        upcoming = next((action for action in self._actions[at:] if not action.done), None)
+        later = (self._actions[place] for place in range(at, len(self._actions)))
+        upcoming = next((action for action in later if not action.done), None)
         return time_ns if upcoming is None else max(time_ns, upcoming.time_ns)
 
     @property

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from hark.bundle.events import Event, Input
-from hark.replay.recorded import Action, End, Failed, Head, Part, Recorded, Refused, words_of
+from hark.replay.recorded import Action, End, Failed, Head, Part, Recorded, Refused, Withheld, words_of
 from hark.replay.score import Score
 from mediator.playback.clock import Clock, Idle, RealClock, always_idle
 
@@ -31,6 +31,9 @@ CONNECTION_S: Final = 0.25  # what an allowed name or connection waits for its t
 LOOK_S: Final = 0.02  # between looks at an agent that something is held for
 STEP_S: Final = 0.0002  # between looks at an agent that is busy right before a release
 INPUT_S: Final = 0.002  # for who was let go on to write input to the agent
+SETTLE_S: Final = (
+    0.002  # for who was woken by the part before this one to come to run, however short the gap was
+)
 WRITE_S: Final = 5.0  # for what was let in to be written: its connection may be gone meanwhile
 
 
@@ -299,7 +302,7 @@ class Playback:
             since = (part.time_ns - self._last_ns) / 1e9 - (time.monotonic() - self._last_real)
             await asyncio.sleep(max(0.0, since))
             return
-        deadline = time.monotonic() + gap
+        deadline = time.monotonic() + max(gap, SETTLE_S)
         while time.monotonic() < deadline and not self._idle():  # noqa: ASYNC110  # it is looked at
             await asyncio.sleep(STEP_S)
 
@@ -346,7 +349,7 @@ class Playback:
         connections = [pair for pair in held if self.score.is_decision(pair[0])]
         part, words = (connections or held)[0]
         awaited = self.score.waiting_for(part)
-        gap = 0.0 if awaited is None else max(0.0, (awaited.time_ns - self.score.last_ns) / 1e9)
+        gap = max(0.0, ((awaited or part).time_ns - self.score.last_ns) / 1e9)
         if connections and idle_s > gap + CONNECTION_S:
             self._early(part, words, awaited)
             return True
@@ -374,6 +377,9 @@ def _stall(part: Part, words: str, awaited: Action | None) -> Divergence:
     what = "its next piece"
     if isinstance(part.piece, (Head, Failed)):
         what = "its beginning"
+    if awaited is None and isinstance(part.piece, Withheld):
+        words = f"the agent waits for more of {words} than was recorded before the recording ends"
+        return Divergence("stall", f"{words} (event {part.seq})", part.seq)
     if awaited is None:
         return Divergence("stall", f"the agent takes no more of {words} (event {part.seq})", part.seq)
     return Divergence(
