@@ -145,11 +145,12 @@ def test_a_disk_that_fills_up_ends_the_run_with_123_and_what_there_is_verifies(a
     owner = f"uid={at.user.uid},gid={at.user.gid}"
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=1m,{owner}", "tmpfs", state], check=True)
     try:
-        at.write("upload", os.urandom(4 << 20))
-        script = "curl -sS -T upload https://api.example/upload; sleep 3; touch finished"
+        # Made by the agent: what lies in the project before it is on the record before it starts.
+        script = "head -c 4194304 /dev/urandom > upload; curl -sS -T upload https://api.example/upload;"
         with serving("api.example") as server:
             options = at.toward(server, "api.example")
-            ended = ok(at.hark("run", *options, "--", "sh", "-c", script), 123)
+            waiting = f"{script} sleep 3; touch finished"
+            ended = ok(at.hark("run", *options, "--", "sh", "-c", waiting), 123)
             assert sum(len(request.body) for request in server.seen) < 1 << 20
         assert "No space left on device; the run cannot go on unrecorded" in ended.stderr
         assert "Traceback" not in ended.stderr
