@@ -20,7 +20,7 @@ from hark.bundle.outcome import INTERRUPTED, split
 from hark.replay import jsonform, treatment
 from hark.replay.canonical import NO_RULES, Gathering, Rules
 from hark.replay.exchanges import OPEN, Answer, Messages, Parts, ending
-from hark.replay.treatment import PUBLISHED
+from hark.replay.treatment import DATES, PUBLISHED
 
 PROGRAMS: Final = "programs"
 """The root of the manifest (kind 4) of what was executed."""
@@ -135,8 +135,7 @@ class Collector:
                 for path, digest in event.entries.items():
                     self._put(f"{treatment.PROGRAM} {path}", seq, 0, (("hash", digest),), once=True)
             case ev.FileResult():
-                mode = ("mode", f"{event.mode:o}".encode())
-                self._put(f"{treatment.FILE} {event.path}", seq, 0, (mode, ("hash", event.hash)))
+                self._put(f"{treatment.FILE} {event.path}", seq, 0, _file(event))
             case ev.Checkpoint():
                 self._put(
                     treatment.CHECKPOINT,
@@ -306,6 +305,11 @@ def actions(frames: Frames, rules: Rules = NO_RULES) -> Streams:
 
 def _side(from_agent: bool) -> str:  # noqa: FBT001 (a field of the format)
     return "of the agent" if from_agent else "of the server"
+
+
+def _file(event: ev.FileResult) -> Parts:
+    dated = event.hash and f"/{event.path}".endswith(tuple(DATES.covers))
+    return ("mode", f"{event.mode:o}".encode()), ("hash", b"dated" if dated else event.hash)
 
 
 def _exit(event: RunEnd) -> Parts:

@@ -48,10 +48,15 @@ PUBLISHED: Final = Rule(
     "connections that the operator's side made to a published port",
     frozenset(("published port ",)),
 )
+DATES: Final = Rule(
+    "file dates",
+    "contents of files in which the dates of other files stand: Python's caches and git's indexes",
+    frozenset((".pyc", "/.git/index")),
+)
 
 LEFT_OUT: Final = (
     IDENTITY, BEGINNING, SERVED, COMMENTARY, REPEATED, POOLS, RACES, CHUNKS, SPELLING, REASONS, PAGES, LEFT,
-    CUT, KEEP_ALIVE, RECOMPUTED, PUBLISHED,
+    CUT, KEEP_ALIVE, RECOMPUTED, PUBLISHED, DATES,
 )  # fmt: skip
 
 
@@ -105,7 +110,7 @@ TREATMENTS: Final = (
     Treatment(37, "", (SERVED,)),
     Treatment(38, "", (SERVED,)),
     Treatment(39, "", (COMMENTARY,)),
-    Treatment(40, FILE),
+    Treatment(40, FILE, (DATES,)),
     Treatment(41, "", (COMMENTARY,)),
     Treatment(42, MCP, (SPELLING, PAGES, REASONS)),
     Treatment(43, "", (COMMENTARY,)),

@@ -136,6 +136,22 @@ def test_one_thing_that_differs_is_seen(kind, change):
     assert seen(changed(at, run()[at]._replace(**change))) != seen(run())
 
 
+@pytest.mark.parametrize("path", ["__pycache__/calc.cpython-313.pyc", ".git/index", "sub/.git/index"])
+def test_a_file_that_holds_the_dates_of_others_counts_by_its_presence_and_mode(path):
+    def left(content, mode=0o644):
+        return seen([*run()[:1], ev.FileResult(path, mode, content)])
+
+    assert left(b"a" * 32) == left(b"b" * 32)
+    assert left(b"a" * 32) != left(b"")
+    assert left(b"a" * 32) != left(b"a" * 32, 0o755)
+
+
+@pytest.mark.parametrize("path", ["a.py", "index", "x.git/index", "git/index"])
+def test_a_file_that_is_only_called_alike_counts_by_its_content(path):
+    first, second = ([*run()[:1], ev.FileResult(path, 0o644, content * 32)] for content in (b"a", b"b"))
+    assert seen(first) != seen(second)
+
+
 def test_json_in_a_message_counts_by_value():
     at = where(ev.WebSocketMessage)
     assert seen(changed(at, run()[at]._replace(data=b'{ "id":1.0 }'))) == seen(run())
