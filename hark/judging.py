@@ -3,7 +3,8 @@
 Equal is a run in which every action was the recorded one, in the order of its stream; everything recorded was
 used; nothing was dialled; and the agent ended as it had. Anything else diverged, and the first difference is
 named with both sides. Of a recording that breaks off, what it has is compared, and the exit code says that it
-has no end. A replay that broke down itself is no verdict on the agent, but a ReplayError.
+has no end. A replay that broke down itself, or came to what cannot be played, is no verdict on the agent, but
+a ReplayError.
 """
 
 from collections.abc import Iterator
@@ -71,6 +72,9 @@ def judge(course: Course) -> Judgement:
     """Compare a replay with its recording. Raises ReplayError where the replay itself broke down."""
     if course.failure is not None:
         raise ReplayError(f"the replay broke down, so nothing is said of the agent: {course.failure}")
+    uncovered = [one for one in course.report.divergences[:1] if one.kind == "uncovered"]
+    if uncovered:
+        raise ReplayError(f"it cannot be replayed: {uncovered[0].words}")
     was, now = (actions(frames_of(path), course.rules) for path in (course.recalled.path, course.bundle))
     ends = (was.end, now.end)
     programs = tuple(_other_programs(was, now))

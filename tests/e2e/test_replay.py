@@ -260,7 +260,7 @@ def test_a_hostile_bundle_gets_nothing_of_the_reviewers(at: Desk) -> None:
     ended = replay(at, "--trust-bundle", bundle=path)
     assert ended.returncode == 1, ended.stderr
     assert "mine" not in ended.stdout
-    assert sorted(os.listdir(home)) == ["notes.txt"]
+    assert sorted(os.listdir(home)) == ["notes.txt"]  # neither owned nor was-run
     assert (home / "notes.txt").read_text() == "mine"
 
 

@@ -126,6 +126,12 @@ def test_a_replay_that_broke_down_says_nothing_of_the_agent(tmp_path: Path) -> N
         judged(tmp_path, RECORDED, failure="disk full")
 
 
+def test_what_cannot_be_played_is_no_divergence(tmp_path: Path) -> None:
+    report = Report(0, 0, 0.0, (), (), (Divergence("uncovered", "raw TCP is not played back"),), 0)
+    with pytest.raises(ReplayError, match="raw TCP is not played back"):
+        judged(tmp_path, RECORDED[:3], report)
+
+
 def test_the_record_for_programs_is_whole_and_plain(tmp_path: Path) -> None:
     record = judged(tmp_path, [*RECORDED[:12], *exchange(5, answer=b"no")]).record()
     assert json.loads(json.dumps(record)) == record
