@@ -11,8 +11,9 @@ from typing import Any, Final
 
 LONG: Final = 4096  # bytes: up to here a search for each text costs more than one pass for all
 FEW: Final = 12  # texts, some two credentials: up to here each is found faster than the pass goes on
-MAX_COMPILED: Final = 16 << 10
-"""Bytes of all texts together: more would take longer than 10 ms to make ready, in the event loop."""
+MAX_COMPILED: Final = 64 << 10
+"""Bytes of all texts together, some seventy credentials. More would keep the event loop for long."""
+MAX_MEMORY: Final = 64 << 20  # of one set, of which some MB are used: beside it RE2 gives up, or becomes slow
 
 _loaded: list[Callable[[bytes], Any]] = []
 
@@ -25,6 +26,7 @@ def load() -> None:
         options = re2.Options()
         options.log_errors = False
         options.never_capture = True
+        options.max_mem = MAX_MEMORY
         options.encoding = re2.Options.Encoding.LATIN1
         try:
             return re2.compile(pattern, options).search

@@ -9,8 +9,10 @@ import os
 import random
 import string
 import time
+import timeit
 from collections.abc import Callable
 
+from mediator import anyof
 from mediator.encodings import Pair, needles_of
 from mediator.placeholders import placeholder_for
 from mediator.scan import StreamSwap, Table
@@ -18,10 +20,12 @@ from mediator.scan import StreamSwap, Table
 SIZE = 32 << 20
 PIECE = 1 << 16
 ROUNDS = 3
+BODY = 2000
 
 
 def main() -> None:
-    """Measure each kind of text with one, three and ten credentials."""
+    """Measure each kind of text with one, three and ten credentials, then a short body."""
+    anyof.load()  # as it is once a run has begun
     for name, text in _texts().items():
         base = _speed(text, lambda piece: bytes(bytearray(piece)))
         print(f"{name}: copied at {base:.0f} MB/s")
@@ -36,6 +40,14 @@ def main() -> None:
                 f"  {count:2} secrets: {whole:5.0f} MB/s, {base / whole:4.0f} times a copy; "
                 f"needles alone, as they stand: {plain:5.0f} MB/s"
             )
+    body = b"x" * BODY
+    for count in (1, 5, 20):
+        pairs = _pairs(count)
+        table = Table(pairs)
+        bare = [needle.text for pair in pairs for needle in needles_of(pair)]
+        single = _micros(lambda bare=bare: [needle in body for needle in bare])  # type: ignore[misc]
+        once = _micros(lambda table=table: table.has(body))  # type: ignore[misc]
+        print(f"a body of {BODY} bytes, {count:2} secrets: {once:.1f} us, one after another {single:.1f} us")
 
 
 def _texts() -> dict[str, bytes]:
@@ -60,6 +72,10 @@ def _pairs(count: int) -> list[Pair]:
         for _ in range(count)
     ]
     return [Pair(f"K{n}", value.encode(), placeholder_for(value).encode()) for n, value in enumerate(values)]
+
+
+def _micros(work: Callable[[], object]) -> float:
+    return min(timeit.repeat(work, number=1000, repeat=ROUNDS)) * 1000
 
 
 def _speed(text: bytes, work: Callable[[bytes], object]) -> float:
