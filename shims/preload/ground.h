@@ -114,26 +114,30 @@ static int opened;            /* 1 where there is a page, -1 where there is none
 
 #define PLACE "/run/hark/shim/"
 
-static void *map(const char *path, size_t bytes, int writable) {
+/* Where what only a replay has is put: away from where the kernel puts mappings one below the other, so that
+   everything that the program maps later lies where it lay in the recording (`id()` is an address). */
+#define APART 0x2f0000000000
+
+static void *map(const char *path, size_t bytes, int writable, long hint) {
     long fd = raw(SYS_openat, AT_FDCWD, (long)path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC, 0, 0, 0);
     if (fd < 0) return NULL;
     struct stat status;
     long place = -1;
     if (raw(SYS_fstat, fd, (long)&status, 0, 0, 0, 0) == 0 && (uint64_t)status.st_size >= (bytes ? bytes : 16))
-        place = raw(SYS_mmap, 0, bytes ? (long)bytes : (long)status.st_size,
+        place = raw(SYS_mmap, hint, bytes ? (long)bytes : (long)status.st_size,
                     writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     raw(SYS_close, fd, 0, 0, 0, 0, 0);
     return place < 0 && place > -4096 ? NULL : (void *)place;
 }
 
 static int open_page(void) {
-    const struct page *found = map(PLACE "page", 4096, 0);
+    const struct page *found = map(PLACE "page", 4096, 0, 0);
     int answer = -1;
     if (found && memcmp(found->magic, "HARKPG1", 8) == 0) {
-        struct log *written = map(PLACE "log", sizeof(struct log), 1);
+        struct log *written = map(PLACE "log", sizeof(struct log), 1, 0);
         long mark = raw(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (mark > 0 && raw(SYS_madvise, mark, 4096, 18 /* MADV_WIPEONFORK */, 0, 0, 0) == 0) {
-            const struct recorded *old = found->flags & REPLAYED ? map(PLACE "clock", 0, 0) : NULL;
+            const struct recorded *old = found->flags & REPLAYED ? map(PLACE "clock", 0, 0, APART) : NULL;
             if (old && memcmp(old->magic, "HARKCK1", 8) == 0) recorded = old;
             book = written;
             page = found;
