@@ -89,7 +89,8 @@ def stage(
     workdir = recalled.start.working_dir
     home = home_of(environ)
     path = recalled.env.get("PATH", DEFAULT_PATH)
-    places = Places(workdir, folders.project, _reference(recalled, given), path, environ)
+    reference, own = _reference(recalled, given), recalled.verified.own
+    places = Places(workdir, folders.project, reference, path, environ, own)
     found = search(recalled.start.argv[0], places)
     grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory", folders.project)]
     besides = _written_besides(recalled, given)

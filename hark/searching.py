@@ -16,6 +16,7 @@ from hark.command import Command, CommandError, find_command, is_installation
 from hark.environment import DEFAULT_PATH
 from hark.errors import ReplayError
 from hark.places import contains, within
+from hark.toolchains import is_shown
 
 _GONE: Final = 127
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc")
@@ -31,6 +32,8 @@ class Places:
     reference: str | None
     recorded_path: str
     environ: Mapping[str, str]
+    own: bool = False
+    """Whether the run that was recorded was the caller's own: its PATH then leads no further than theirs."""
 
     @property
     def path(self) -> str:
@@ -115,17 +118,23 @@ def _found(name: str, word: str, command: Command, places: Places) -> Found:
 def _programs(executable: str, needs: tuple[str, ...], places: Places) -> Iterator[str]:
     """Yield what is a program of this machine's: a bundle may have named, or linked to, any other file.
 
-    Of a command that the caller's own PATH has, everything is: no word of the bundle's led further.
+    Of a command that the caller's own PATH has, everything is, and of a run of the caller's own: no word of a
+    stranger's led further.
     """
     own = places.environ.get("PATH", DEFAULT_PATH).split(":")
-    if os.path.dirname(executable) in own:
+    if places.own or os.path.dirname(executable) in own:
         yield from needs
         return
     home = home_of(places.environ)
-    whole = [need for need in needs if os.path.isdir(need) and is_installation(need, home)]
+    whole = [need for need in needs if _is_program_place(need, home)]
     for need in needs:
         ours = contains(places.copy, need) or (
             places.reference is not None and contains(places.reference, need)
         )
         if ours or within(need, (*SYSTEM, *whole)) or os.path.dirname(need) in own:
             yield need
+
+
+def _is_program_place(path: str, home: str) -> bool:
+    """Tell whether a place holds a language or a version manager's tools, by what lies in it."""
+    return is_shown(path, home) or (os.path.isdir(path) and is_installation(path, home))

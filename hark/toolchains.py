@@ -61,6 +61,22 @@ def companions(program: str, path: str, home: str, environ: Mapping[str, str]) -
         yield from _existing(environ.get("UV_PYTHON_INSTALL_DIR") or f"{home}/.local/share/uv/python")
 
 
+def is_shown(path: str, home: str) -> bool:
+    """Tell whether a place is one that a layout shows, by what lies beside it alone."""
+    if any(path == f"{home}/{name}" for layout in LAYOUTS for name in layout.settings):
+        return _holds_no_environment(path)
+    return any(_is_part(path, part, layout.marks, home) for layout in LAYOUTS for part in layout.shows)
+
+
+def _is_part(path: str, part: str, marks: tuple[str, ...], home: str) -> bool:
+    if part and not path.endswith(f"/{part}"):
+        return False
+    root = path.removesuffix(f"/{part}") if part else path
+    return root in _above(f"{path}/program", home) and all(
+        glob.glob(f"{glob.escape(root)}/{mark}") for mark in marks
+    )
+
+
 def user_site(script: str) -> Iterator[str]:
     """Yield where `pip install --user` put the packages of a Python script in its `bin`."""
     prefix, _, last = os.path.dirname(script).rpartition("/")

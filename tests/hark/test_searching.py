@@ -1,5 +1,6 @@
 """The program of this machine that stands for the recorded one, and that nothing else comes with it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,27 @@ def test_a_copy_leads_to_no_file_of_the_callers(tmp_path: Path, way: str) -> Non
     assert (
         str(secret) in search(str(secret), places(tmp_path, own=f"/bin:{secret.parent}")).needs
     )  # the control
+
+
+def managed(root: Path) -> Path:
+    """A version manager's directory, whose shims run its program through env(1)."""
+    script(root / "libexec/pyenv", "#!/usr/bin/env sh\n")
+    return script(root / "shims/tool", f'#!/usr/bin/env sh\nexec "{root}/libexec/pyenv" exec tool\n')
+
+
+def test_a_shim_that_only_the_recorded_path_leads_to_brings_its_version_manager(tmp_path: Path) -> None:
+    shim = managed(tmp_path / "opt/.pyenv")
+    found = search("tool", places(tmp_path, path=f"{shim.parent}:/usr/bin:/bin"))
+    assert found.host == str(shim)
+    assert f"{tmp_path}/opt/.pyenv" in found.needs
+    stray = script(tmp_path / "home/shims/tool", f"#!/usr/bin/env sh\n{tmp_path}/home/libexec/pyenv\n")
+    found = search("tool", places(tmp_path, path=f"{stray.parent}:/usr/bin:/bin"))  # the control: no manager
+    assert not [need for need in found.needs if need.startswith(f"{tmp_path}/home")]
+
+
+def test_of_a_run_of_ones_own_everything_is_shown_that_it_was_recorded_with(tmp_path: Path) -> None:
+    tool = script(tmp_path / "mine/bin/tool", f"#!{script(tmp_path / 'mine/libexec/run', '')}\n")
+    tool.parent.joinpath("../libexec/run").resolve().write_text("#!/bin/sh\n")
+    at = places(tmp_path, path=f"{tool.parent}:/usr/bin:/bin")
+    assert str(tool) not in search("tool", at).needs
+    assert {str(tool), f"{tmp_path}/mine/libexec/run"} <= set(search("tool", replace(at, own=True)).needs)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hark.command import find_command, installation, whole
+from hark.toolchains import is_shown
 
 ELF = "\x7fELF"
 PRECIOUS = (
@@ -254,3 +255,14 @@ def test_the_grant_for_a_directory_of_path_is_the_prefix_that_its_programs_need(
     )
     assert whole(f"{home}/.npm-global/bin", str(home)) == f"{home}/.npm-global"
     assert whole(f"{home}/.local/bin", str(home)) == f"{home}/.local/bin"
+
+
+def test_a_place_counts_as_shown_by_its_layout_and_by_nothing_else(home):
+    made(home, ".pyenv/shims/python", ".pyenv/libexec/pyenv", ".mise/shims/x", ".mise/installs/x/bin/x")
+    made(home, "apart/shims/x", **{".tool-versions": "python 3.13.0\n"})
+    for name in (".pyenv", ".mise/shims", ".mise/installs", ".tool-versions"):
+        assert is_shown(f"{home}/{name}", str(home)), name
+    for name in ("", ".pyenv/shims", ".pyenv/libexec", ".mise", "apart", "apart/shims", "nothing"):
+        assert not is_shown(f"{home}/{name}".rstrip("/"), str(home)), name
+    made(home, **{".config/mise/config.toml": '[env]\nTOKEN = "x"\n'})
+    assert not is_shown(f"{home}/.config/mise/config.toml", str(home))

@@ -1,0 +1,69 @@
+"""What a replayed agent finds as it was recorded: addresses, files and their owners, programs."""
+
+import os
+import shutil
+from typing import Any
+
+import pytest
+
+from tests.e2e.rig import Desk, ok
+from tests.e2e.test_replay import PYTHON, elsewhere, replay  # noqa: F401  (a fixture)
+
+pytestmark = pytest.mark.e2e
+
+ADDRESSES = """
+import ctypes, os, threading, time
+time.sleep(0.02)  # something for the clock's log, which only a replay reads
+print(id(object()), id([]), hex(ctypes.addressof(ctypes.create_string_buffer(1 << 20))))
+for line in open("/proc/self/maps"):
+    span, _, _, _, _, *path = line.split()
+    if "/run/hark/shim/clock" not in path:
+        print(span, *path)
+"""
+SHOWN = """
+import os
+for top, folders, files in os.walk("."):
+    for name in sorted(folders + files):
+        path = os.path.join(top, name)
+        status = os.lstat(path)
+        print(path, oct(status.st_mode), status.st_uid == os.getuid(), status.st_gid == os.getgid())
+        print(status.st_mtime_ns)
+with open("private/data", "a") as file:
+    file.write("more")
+os.mkdir("private/new")
+"""
+
+
+def recorded(at: Desk, agent: str, *words: str, code: int = 0) -> str:
+    """What an agent printed that was recorded."""
+    at.write("agent.py", agent)
+    return ok(at.run("--", *(words or (PYTHON, "agent.py"))), code).stdout
+
+
+def equal(ended: Any, printed: str) -> None:
+    """Hold a replay to what was printed, and to its verdict."""
+    assert "hark: REPLAY-EQUAL, " in ok(ended).stderr
+    assert ended.stdout == printed
+
+
+def test_addresses_are_as_recorded(rootless: Desk) -> None:
+    printed = recorded(rootless, ADDRESSES)
+    equal(replay(rootless), printed)
+
+
+def test_files_belong_to_the_agent_with_the_recorded_modes(at: Desk, elsewhere: Desk) -> None:  # noqa: F811
+    at.write("private/data", "x").chmod(0o600)
+    at.write("tool", "#!/bin/sh\n").chmod(0o755)
+    (at.project / "private").chmod(0o700)
+    (at.project / "link").symlink_to("private/data")
+    if at.user.uid:
+        for path in ("private", "link"):
+            os.chown(at.project / path, at.user.uid, at.user.gid, follow_symlinks=False)
+    printed = recorded(at, SHOWN)
+    assert "False" not in printed
+    (at.project / "private/data").write_text("x")
+    (at.project / "private/new").rmdir()
+    equal(replay(at), printed)
+    shutil.copy(at.bundle, elsewhere.bundle)
+    elsewhere.bundle.chmod(0o644)
+    equal(replay(elsewhere, "--trust-bundle"), printed)
