@@ -31,6 +31,7 @@ from mediator.transport import Streams, reset
 if TYPE_CHECKING:
     from mediator.dial import Dialler
     from mediator.handler import AgentConnection
+    from mediator.playback.playback import Playback
     from mediator.tls import AgentContexts
     from mediator.tunnel import Caller, Dial, Tunnel
 
@@ -100,17 +101,41 @@ class Engine:
         """Carry one connection for which raw TCP is allowed, until it ends."""
         from mediator.tunnel import Tunnel
 
-        if self._config.playback is not None:
-            self._config.playback.dialled(f"the raw TCP connection to {target}")
-            reset(streams.writer.transport)
+        playback = self._config.playback
+        grounds = self._standing.grounds(target, self._standing.now())
+        if playback is not None:
+            await self._play(target, first, streams, playback, grounds)
             return
 
         async def dial() -> Streams:
             return await self.dialler().dial(target, tls=False, h2=False, raw=True)
 
-        grounds = self._standing.grounds(target, self._standing.now())
         tunnel = Tunnel(target, streams, self._ledger, self._broker, first=first)
         await self._tunnel(tunnel, dial, grounds)
+
+    async def _play(
+        self,
+        target: Destination | Caller,
+        first: bytes,
+        streams: Streams,
+        playback: Playback,
+        grounds: Grounds | None,
+    ) -> None:
+        """Carry one raw connection whose other side is the recording."""
+        from mediator.playback.connection import as_far_as_recorded, connected
+        from mediator.tunnel import Tunnel
+
+        agent = as_far_as_recorded(streams)
+        tunnel = Tunnel(target, agent, self._ledger, self._broker, first=first)
+
+        async def dial() -> Streams:
+            return await connected(playback, tunnel.number, agent)
+
+        await self._tunnel(tunnel, dial, grounds)
+
+    async def carry_played(self, caller: Caller, inside: Streams, playback: Playback) -> None:
+        """Carry one connection to a published port that the operator's side made when it was recorded."""
+        await self._play(caller, b"", inside, playback, None)
 
     async def carry_between(self, caller: Caller, inside: Streams, outside: Streams) -> None:
         """Carry one connection that the operator's side made to a published port, until it ends."""

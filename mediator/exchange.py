@@ -118,6 +118,8 @@ class Exchange(Asking, Answering):
                 yield from self._on_hush(from_agent=True)
             case ResponseEndOfMessage():
                 yield from self._on_head_over()
+            case AnswerFailed():
+                yield from self._on_played_end(event.reason)
             case RequestProtocolError() | ResponseProtocolError():
                 yield from self._on_hush(from_agent=isinstance(event, RequestProtocolError))
             case _:

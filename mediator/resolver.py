@@ -18,7 +18,7 @@ from mediator.ledger import Ledger
 from mediator.standing import Standing
 
 if TYPE_CHECKING:
-    from hark.replay.recorded import Part
+    from hark.replay.pieces import Part
     from mediator.playback.playback import Playback
 
 TCP_FIRST_S: Final = 1.0  # whoever connects to port 53 for a name asks at once; anything else is refused

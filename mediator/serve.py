@@ -86,7 +86,7 @@ class Mediator:
         )
         self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
         self._ports = None if published is None else self._published(published)
-        self._doors = Doors(config.mcp, self._ledger, self.broker)
+        self._doors = Doors(config.mcp, self._ledger, self.broker, playback)
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None

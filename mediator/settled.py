@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mitmproxy.proxy import commands
 
-from hark.replay.recorded import Part
+from hark.replay.pieces import Part
 
 
 @dataclass

@@ -26,7 +26,7 @@ from mediator.ending import Ending
 from mediator.settled import SettledHook
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import Headers
-from mediator.websocket import Direction, FramingError, goodbye
+from mediator.websocket import NO_FRAME, Direction, FramingError, goodbye
 
 SWITCHED: Final = 101
 _POLICY_VIOLATION: Final = 1008  # RFC 6455, 7.4.1
@@ -89,7 +89,8 @@ class Talking(Ending):
                 if piece.wire:
                     yield self._say(piece.wire, to_agent=not from_agent)
         except FramingError as error:
-            yield from self._part_ways(str(error), error.code, from_agent=from_agent)
+            who = "the agent" if from_agent else "the server"
+            yield from self._part_ways(f"{who} {error}", error.code, from_agent=from_agent)
         except StoppedError as stopped:
             if from_agent:
                 denied = Deny(stopped.reason, "")
@@ -111,6 +112,16 @@ class Talking(Ending):
         who = "the agent" if from_agent else "the server"
         polite = self._agents.closed and self._servers.closed
         yield from self._hang_up_both("" if polite else f"{who} went away without the closing handshake")
+
+    def _on_played_end(self, reason: str) -> Commands:
+        """In a replay: it ended for this reason when it was recorded, and nobody here has ended it."""
+        if self._server is not Server.BODY or self._agents is None:
+            return
+        if reason.startswith("the server went away"):
+            yield from self._on_hush(from_agent=False)
+            return
+        code = _GOING_AWAY if NO_FRAME in reason else _POLICY_VIOLATION
+        yield from self._part_ways(reason, code, from_agent=False)
 
     def _part_ways(self, reason: str, code: int, *, from_agent: bool) -> Commands:
         """Say goodbye to both and end: the side that is at fault hears the code."""

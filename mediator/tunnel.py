@@ -32,7 +32,7 @@ type Dial = Callable[[], Awaitable[Streams]]
 """MUST connect to the tunnel's target, and raise UpstreamError where that fails."""
 
 
-class _BrokenError(Exception):
+class BrokenError(Exception):
     """One side is gone without a regular end; the text says which, and how."""
 
 
@@ -68,7 +68,7 @@ class _Way:
 class Tunnel:
     """One connection. `run` carries it; `end` may be called meanwhile, from the same event loop.
 
-    `first` is what the agent's side sent and has been read already.
+    `first` is what the agent's side sent and has been read already. `number` is that of its exchange.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Tunnel:
         self._first = first
         self._server: Streams | None = None
         self._ledger = ledger
-        self._exchange = ledger.next_exchange()
+        self.number = ledger.next_exchange()
         self._up = _Way(True, broker.stopping(from_agent=True))  # noqa: FBT003  # which way is what a way is
         self._down = _Way(False, broker.stopping(from_agent=False))  # noqa: FBT003
         self._task: asyncio.Task[None] | None = None
@@ -99,7 +99,7 @@ class Tunnel:
         """Connect and pass bytes until both directions have ended. Raises RecordError, with all reset."""
         self._task = asyncio.current_task()
         host = str(self.target)
-        self._ledger.append(TunnelData(exchange=self._exchange, from_agent=True, host=host))
+        self._ledger.append(TunnelData(exchange=self.number, from_agent=True, host=host))
         self._up.seq = 1
         try:
             self._server = await dial()
@@ -107,7 +107,7 @@ class Tunnel:
         except UpstreamError as error:
             self._ledger.warn(f"no connection to {self.target}: {error}")
             self._cut(f"no connection: {error}")
-        except _BrokenError as error:
+        except BrokenError as error:
             self._cut(str(error))
         except asyncio.CancelledError:
             self._cut("the run ended")
@@ -154,7 +154,7 @@ class Tunnel:
         except FoundError as found:
             self._refuse(way, found, piece)
             await self._ledger.settled()
-            raise _BrokenError("the other direction was refused") from None
+            raise BrokenError("the other direction was refused") from None
 
     async def _pass(self, way: _Way, data: bytes, sink: asyncio.StreamWriter) -> None:
         if not data:
@@ -164,7 +164,7 @@ class Tunnel:
             sink.write(data)
             await sink.drain()
         except OSError as error:
-            raise _BrokenError(f"{way.receiver} {_how(error)}") from None
+            raise BrokenError(f"{way.receiver} {_how(error)}") from None
 
     def _refuse(self, way: _Way, found: FoundError, piece: bytes) -> None:
         """Record the reason; a real value itself is never recorded."""
@@ -177,7 +177,7 @@ class Tunnel:
         self._ledger.warn(f"the connection to {self.target} was ended: {why}")
 
     def _record(self, way: _Way, data: bytes = b"", *, end: bool = False, error: str = "") -> None:
-        event = TunnelData(self._exchange, way.seq, way.from_agent, data, end, error)
+        event = TunnelData(self.number, way.seq, way.from_agent, data, end, error)
         self._ledger.append(event)
         way.seq += 1
         way.ended = end
@@ -199,7 +199,7 @@ async def _read(way: _Way, source: asyncio.StreamReader) -> bytes:
     try:
         return await source.read(PIECE)
     except OSError as error:
-        raise _BrokenError(f"{way.sender} {_how(error)}") from None
+        raise BrokenError(f"{way.sender} {_how(error)}") from None
 
 
 async def _closed(writer: asyncio.StreamWriter) -> None:

@@ -18,6 +18,8 @@ from mediator.held import Room
 
 MAX_PIECE: Final = 1 << 20  # as of a request's body: what one event holds
 
+NO_FRAME: Final = "sent what is no WebSocket frame"
+
 _TYPES: Final = {
     Opcode.TEXT: "text",
     Opcode.BINARY: "binary",
@@ -31,7 +33,7 @@ class FramingError(Exception):
     """One side sent what is no WebSocket frame, or no frame that may stand there. `code` is RFC 6455's."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"it sent what is no WebSocket frame (close code {code})")
+        super().__init__(f"{NO_FRAME} (close code {code})")
         self.code = code
 
 

@@ -26,18 +26,42 @@ from hark.bundle.events import (
     LlmRequest,
     LlmResponseChunk,
     LlmResponseEnd,
+    McpMessage,
+    PolicyLoaded,
     RequestChunk,
     ResponseHead,
     RunEnd,
     RunStart,
     Trailers,
+    TunnelData,
+    Unknown,
     WebSocketMessage,
 )
-from hark.bundle.fields import Pairs
-from hark.replay.canonical import Gathering, Rules
+from hark.replay.canonical import NO_RULES, Gathering, Rules
+from hark.replay.conversing import Conversing, is_compared, is_kept
+from hark.replay.pieces import (
+    Action,
+    Changed,
+    Data,
+    Early,
+    End,
+    Failed,
+    Head,
+    Message,
+    Part,
+    Piece,
+    Refused,
+    Tail,
+    Typed,
+    Withheld,
+)
+from hark.replay.talks import Talk
 
 NO_ANSWER: Final = 502
 """The status of the page that hark answers with where there is no answer."""
+SWITCHED: Final = 101
+AGENT_ENDED: Final = (AGENT_LEFT, "the agent sent what is no WebSocket frame")
+"""How the reason begins where a WebSocket was ended by what the agent did."""
 BY_HARK: Final = (b"server", b"hark")
 """The header of that page."""
 
@@ -54,83 +78,6 @@ class Frame(NamedTuple):
     time_ns: int
     event: Any
     """An `Event`, or one of a kind that this hark does not know."""
-
-
-class Early(NamedTuple):
-    """An answer before the answer (103)."""
-
-    status: int
-    headers: Pairs
-
-
-class Head(NamedTuple):
-    """Status and headers; `ends`: nothing follows, and nothing was waited for."""
-
-    status: int
-    headers: Pairs
-    ends: bool
-
-
-class Data(NamedTuple):
-    """A piece of the body."""
-
-    data: bytes
-
-
-class Tail(NamedTuple):
-    """Trailers."""
-
-    headers: Pairs
-
-
-class End(NamedTuple):
-    """The answer was whole."""
-
-
-class Failed(NamedTuple):
-    """There was no, or no whole, answer."""
-
-    reason: str
-
-
-class Withheld(NamedTuple):
-    """Nothing more came before the agent, or the run, gave up."""
-
-    reason: str
-
-
-class Refused(NamedTuple):
-    """Hark's own policy answered."""
-
-    reason: str
-
-
-class Typed(NamedTuple):
-    """Input that the agent got: the event itself has it."""
-
-
-type Piece = Early | Head | Data | Tail | End | Failed | Withheld | Refused | Typed
-
-
-class Part(NamedTuple):
-    """Something that came in. `sent`: bytes of the request's body that had gone out before."""
-
-    seq: int
-    time_ns: int
-    piece: Piece
-    sent: int = 0
-
-
-@dataclass(slots=True)
-class Action:
-    """Something that the agent did."""
-
-    seq: int
-    time_ns: int
-    words: str
-    blocking: bool
-    """Whether what came later is not released before it."""
-    done: bool = False
 
 
 @dataclass(slots=True)
@@ -151,6 +98,10 @@ class Recorded:
     """Why the answer is not there."""
     closed: bool = False
     head_part: Part | None = None
+    talk: Talk | None = None
+    """What the agent said, where it became a WebSocket."""
+    pongs: int = 0
+    """How many of the agent's pings were answered there."""
 
     _key: bytes = b""
 
@@ -175,6 +126,10 @@ class Recorded:
         heads = (part.piece for part in self.parts if isinstance(part.piece, Head))
         names = {name.lower() for head in heads for name, _ in head.headers}
         return b"content-length" in names and b"transfer-encoding" not in names
+
+    def is_websocket(self, status: int) -> bool:
+        """Tell whether the server switched protocols, by the status of its answer."""
+        return self.talk is not None or status == SWITCHED
 
     @property
     def began_early(self) -> bool:
@@ -210,6 +165,14 @@ class Recording:
     """In the order of the recording."""
     inputs: dict[int, Part] = field(default_factory=dict)
     """By their events."""
+    talks: list[Talk] = field(default_factory=list)
+    """What is no HTTP, in the order in which it began."""
+    calls: list[tuple[Part, Talk]] = field(default_factory=list)
+    """When the operator's side connected to a published port."""
+    changes: list[Part] = field(default_factory=list)
+    """When the policy became another one."""
+    unknown: tuple[int, int] | None = None
+    """The first event of a kind that nobody here knows, and the kind."""
     ended: Action | None = None
     """The run's end."""
 
@@ -227,9 +190,9 @@ def words_of(request: LlmRequest) -> str:
     return f"{request.method} {request.host}{request.path}"
 
 
-def read(frames: Iterable[Frame]) -> Recording:
-    """Read a recording."""
-    reading = _Reading()
+def read(frames: Iterable[Frame], rules: Rules = NO_RULES) -> Recording:
+    """Read a recording, whose messages are compared by these rules."""
+    reading = _Reading(rules)
     for frame in frames:
         reader = _READERS.get(type(frame.event))
         if reader is not None:
@@ -241,9 +204,13 @@ def read(frames: Iterable[Frame]) -> Recording:
 class _Reading:
     """A recording that is being read."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules) -> None:
         self.recording = Recording()
         self._asked: dict[tuple[str, ...], Frame] = {}
+        self._conversing = conversing = Conversing(rules.marks, self.act)
+        self.recording.talks = conversing.talks
+        self.recording.calls = conversing.calls
+        self._policies = 0
 
     def act(self, frame: Frame, words: str, *, blocking: bool = True) -> Action:
         action = Action(frame.seq, frame.time_ns, words, blocking)
@@ -301,6 +268,9 @@ class _Reading:
             kept = [part for part in recorded.parts if isinstance(part.piece, Early)]
             recorded.parts = [*kept, Part(first.seq, first.time_ns, Failed(event.error))]
             return
+        if recorded.is_websocket(event.status):
+            self._talk_ended(frame, recorded, event)
+            return
         if event.error in (AGENT_LEFT, RUN_ENDED) or (event.error and not event.status):
             self._fill_head(recorded, frame, event, ends=False)
             if event.error == AGENT_LEFT:
@@ -312,11 +282,48 @@ class _Reading:
         last = Failed(event.error) if event.error else End()
         self._part(frame, event.exchange, last, closed=True)
 
+    def _talk_ended(self, frame: Frame, recorded: Recorded, event: LlmResponseEnd) -> None:
+        """Of a WebSocket the end is an act of the agent's, or comes in."""
+        self._fill_head(recorded, frame, event, ends=False)
+        last: Piece = Failed(event.error) if event.error else End()
+        if event.error.startswith(AGENT_ENDED):
+            recorded.left = self.act(frame, f"the agent's going away from {recorded}")
+        if event.error.startswith((*AGENT_ENDED, RUN_ENDED)):
+            last = Withheld(event.error)
+        self._part(frame, event.exchange, last, closed=True)
+
     def body_hash(self, _frame: Frame, event: BodyHash) -> None:
         self.unplayable(event.exchange, "a body of it was recorded as a hash alone")
 
-    def message(self, _frame: Frame, event: WebSocketMessage) -> None:
-        self.unplayable(event.exchange, "it became a WebSocket")
+    def message(self, frame: Frame, event: WebSocketMessage) -> None:
+        recorded = self._open(event.exchange)
+        if recorded is None:
+            return
+        recorded.talk = talk = self._conversing.websocket(event.exchange, frame, words_of(recorded.request))
+        self._head_here(frame, event.exchange)
+        if event.from_agent:
+            if is_compared(event):
+                self._conversing.said(frame, event, talk)
+        elif is_kept(event):
+            self._part(frame, event.exchange, Message(event.type, event.data, event.more))
+        else:
+            recorded.pongs += 1
+
+    def tunnel(self, frame: Frame, event: TunnelData) -> None:
+        self._conversing.tunnel(frame, event)
+
+    def mcp(self, frame: Frame, event: McpMessage) -> None:
+        self._conversing.mcp(frame, event)
+
+    def policy(self, frame: Frame, event: PolicyLoaded) -> None:
+        self._policies += 1
+        if self._policies > 1:
+            changed = Changed(event.source, event.raw)
+            self.recording.changes.append(Part(frame.seq, frame.time_ns, changed))
+
+    def unknown(self, frame: Frame, event: Unknown) -> None:
+        if self.recording.unknown is None:
+            self.recording.unknown = (frame.seq, event.kind)
 
     def unplayable(self, exchange: int, why: str) -> None:
         recorded = self.recording.exchanges.get(exchange)
@@ -431,6 +438,10 @@ _READERS: Final[Mapping[type[Any], _Reader]] = {
     BodyHash: _Reading.body_hash,
     Input: _Reading.input,
     WebSocketMessage: _Reading.message,
+    TunnelData: _Reading.tunnel,
+    McpMessage: _Reading.mcp,
+    PolicyLoaded: _Reading.policy,
+    Unknown: _Reading.unknown,
     EgressAttempt: _Reading.attempt,
     EgressDecision: _Reading.decision,
     DnsQuery: _Reading.query,

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from hark.bundle.events import (
-    AGENT_LEFT,
     REFUSED,
     DnsDecision,
     DnsQuery,
@@ -30,23 +29,25 @@ from hark.bundle.events import (
     Event,
     LlmRequest,
     LlmResponseEnd,
+    McpMessage,
     RequestChunk,
+    TunnelData,
+    WebSocketMessage,
 )
 from hark.replay.canonical import NO_RULES, Canonical, Gathering, Rules
+from hark.replay.heard import Heard
+from hark.replay.pieces import Action, End, Failed, Part, Refused, Typed, Withheld
 from hark.replay.recorded import (
-    Action,
+    AGENT_ENDED,
     Decision,
     Frame,
-    Part,
     Recorded,
-    Refused,
-    Typed,
-    Withheld,
     asked_of,
     question_of,
     read,
     words_of,
 )
+from hark.replay.talks import Differs, LiveTalk, Talks
 
 type Nearest = Callable[[Canonical, Sequence[tuple[int, Canonical]]], str]
 """MUST say in words which of some recorded requests, each with its event, is nearest to one, and what
@@ -105,7 +106,7 @@ class Score:
         self, frames: Iterable[Frame], rules: Rules = NO_RULES, nearest: Nearest = named_alike
     ) -> None:
         """`rules` are the recorded run's."""
-        self.recording = read(frames)
+        self.recording = read(frames, rules)
         self._rules = rules
         self._nearest = nearest
         self._actions = self.recording.actions
@@ -123,12 +124,18 @@ class Score:
             self._decisions[decision.asked].append(decision)
         self._waiting: dict[int, Part] = {}
         """Parts outside of exchanges that somebody waits for."""
+        self._called: dict[int, str] = {}
+        """What those of them are that are no way on of a name or a connection, and no input."""
+        self.given_up: list[Part] = []
+        """Parts of conversations that turned out to be others: nobody waits for them as they did."""
+        self.talks = Talks(self.recording.talks, self._done, self._undone, self.given_up.append)
+        self._heard = Heard(self.talks, rules.marks)
         self._attempt: EgressAttempt | None = None
         self._query: DnsQuery | None = None
         self._latest: Part | None = None
         self._last = (-1, 0)
 
-    def observe(self, event: Event) -> Miss | None:
+    def observe(self, event: Event) -> Miss | Differs | None:
         """Take what the replay has just recorded. A request that no recording has is a Miss."""
         observer = self._OBSERVERS.get(type(event))
         return None if observer is None else observer(self, event)
@@ -146,6 +153,15 @@ class Score:
         if part is not None:
             self._waiting[seq] = part
         return part
+
+    def want(self, part: Part, words: str) -> None:
+        """Let a part outside of exchanges, input and decisions have its turn."""
+        self._waiting[part.seq] = part
+        self._called[part.seq] = words
+
+    def talk(self, number: int) -> LiveTalk | None:
+        """Return a conversation of the replay's that is no exchange."""
+        return self.talks.of(number)
 
     def of(self, exchange: int) -> Live | None:
         """Return an exchange of the replay's that is under way."""
@@ -166,7 +182,11 @@ class Score:
 
     def released(self, part: Part) -> None:
         """Note that a part went to the agent."""
-        if self._waiting.pop(part.seq, None) is None:
+        if self._waiting.pop(part.seq, None) is not None:
+            talk = self.talks.whose(part)
+            if talk is not None:
+                talk.at += 1
+        else:
             live = self._whose(part)
             if live is not None:
                 live.at += 1
@@ -178,7 +198,9 @@ class Score:
 
     def is_decision(self, part: Part) -> bool:
         """Tell whether a part is the way on of a name or a connection."""
-        return part.seq in self._waiting and not isinstance(part.piece, Typed)
+        if part.seq not in self._waiting or part.seq in self._called:
+            return False
+        return not isinstance(part.piece, Typed)
 
     def to_decide(self, event: DnsDecision | EgressDecision) -> Part | None:
         """Return the part that a decision about what was asked last will be matched with; it is not yet."""
@@ -203,7 +225,9 @@ class Score:
 
     def held(self) -> list[tuple[Part, str]]:
         """Return all that is wanted and not released, in order, each with whose answer it is in words."""
-        found = [(part, _words_of_waiting(part)) for part in self._waiting.values()]
+        found = [
+            (part, self._called.get(part.seq) or _words_of_waiting(part)) for part in self._waiting.values()
+        ]
         found.extend(
             (part, f"the answer to {words_of(live.request)}")
             for live in self._live.values()
@@ -214,11 +238,12 @@ class Score:
     def unconsumed(self) -> list[str]:
         """Name each recorded answer that was not used to its end."""
         used = {live.recorded.seq: live for live in (*self._live.values(), *self._over) if live.recorded}
-        return [
+        left = [
             words
             for recorded in self.recording.exchanges.values()
             if (words := _left_over(recorded, used.get(recorded.seq)))
         ]
+        return [*left, *self.talks.unconsumed()]
 
     def now_ns(self) -> int:
         """Return when the recording was where the replay is: the time of what the agent does next."""
@@ -312,6 +337,8 @@ class Score:
         live.recorded = recorded
         if self._left.pop(recorded.seq, None) is not None:
             self._spent[recorded.key(self._rules)] += 1
+        if recorded.talk is not None and self.talks.of(live.request.exchange) is None:
+            self.talks.begun(live.request.exchange, recorded.talk.lane)
 
     def _miss(self, live: Live, candidates: Iterable[Recorded]) -> Miss:
         mine = live.gathered.canonical(self._rules)
@@ -329,14 +356,26 @@ class Score:
             return None
         if live.recorded is None and not live.request.streaming:
             return None
-        if event.error == AGENT_LEFT and recorded.left is not None:
+        if event.error.startswith(AGENT_ENDED) and recorded.left is not None:
             self._bind(live, recorded)
             self._done(recorded.left)
+        elif recorded.is_websocket(event.status):
+            self._talk_ended(live, recorded, event)
         elif event.error.startswith(REFUSED) and isinstance(recorded.parts[-1].piece, Refused):
             self._bind(live, recorded)
             live.at = len(recorded.parts)
             self._latest = recorded.parts[-1]
         return None
+
+    def _talk_ended(self, live: Live, recorded: Recorded, event: LlmResponseEnd) -> None:
+        """Whoever hung up first: both had said all, or it ended as it did then."""
+        last = recorded.parts[-1].piece
+        ended = "" if isinstance(last, End) else last.reason if isinstance(last, Failed) else None
+        if live.at == len(recorded.parts) - 1 and event.error == ended:
+            live.at += 1
+
+    def _conversed(self, event: TunnelData | McpMessage | WebSocketMessage) -> Differs | None:
+        return self._heard.take(event)
 
     def _tried(self, event: EgressAttempt) -> None:
         self._attempt = event
@@ -368,6 +407,10 @@ class Score:
         action.done = True
         self._passed(action.seq, action.time_ns)
 
+    def _undone(self, action: Action) -> None:
+        action.done = False
+        self._first = 0
+
     def _passed(self, seq: int, time_ns: int) -> None:
         if seq > self._last[0]:
             self._last = (seq, max(time_ns, self._last[1]))
@@ -381,7 +424,7 @@ class Score:
     def _whose(self, part: Part) -> Live | None:
         return next((live for live in self._live.values() if live.part is part), None)
 
-    _OBSERVERS: ClassVar[Mapping[type[Any], Callable[[Score, Any], Miss | None]]] = {
+    _OBSERVERS: ClassVar[Mapping[type[Any], Callable[[Score, Any], Miss | Differs | None]]] = {
         LlmRequest: _request,
         RequestChunk: _request_chunk,
         LlmResponseEnd: _response_end,
@@ -389,6 +432,9 @@ class Score:
         EgressDecision: _tried_so,
         DnsQuery: _queried,
         DnsDecision: _named,
+        TunnelData: _conversed,
+        McpMessage: _conversed,
+        WebSocketMessage: _conversed,
     }
     """Who takes an event of which type."""
 

@@ -5,11 +5,13 @@ reaches the server unless `Talk` passes it. What cannot be read ends the connect
 why. The server is started by the first message that passes, and ended with the connection.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hark.visible import printable
 from mediator.credentials import Broker
@@ -24,6 +26,10 @@ from mediator.mcp.talk import Answered, Passed, Refused, Talk
 from mediator.scan import FoundError
 from mediator.text import as_text
 from mediator.transport import Streams
+
+if TYPE_CHECKING:
+    from mediator.playback.playback import Playback
+    from mediator.playback.toolserver import PlayedServer
 
 GRACE_S: Final = 30.0  # for answers after the agent's last message: some clients ask once and close at once
 GONE: Final = "the agent went away"
@@ -40,15 +46,19 @@ class Connection:
         broker: Broker,
         streams: Streams,
         warn: Callable[[str], None],
+        *,
+        playback: Playback | None = None,
     ) -> None:
+        """`playback` answers in place of the server, in a replay."""
         self._program = program
         self._ledger = ledger
         self._warn = warn
+        self._playback = playback
         self._broker = broker
         self._reader, self._writer = streams
         self._log = Log(program.name, ledger)
         self._talk = Talk(program.tools, "allow_tools", ledger.next_exchange)
-        self._server: Server | None = None
+        self._server: Server | PlayedServer | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._agent_done = False
@@ -153,10 +163,10 @@ class Connection:
 
     # What the server says
 
-    async def _started(self) -> Server | None:
+    async def _started(self) -> Server | PlayedServer | None:
         if self._server is None:
             try:
-                self._server = await Server.start(self._program)
+                self._server = await self._start()
             except OSError as error:
                 reason = os.strerror(error.errno or 0).lower()
                 await self._last_words(f"the server cannot be started: {reason}")
@@ -164,7 +174,14 @@ class Connection:
             self._spawn(self._from_server(self._server))
         return self._server
 
-    async def _from_server(self, server: Server) -> None:
+    async def _start(self) -> Server | PlayedServer:
+        if self._playback is None:
+            return await Server.start(self._program)
+        from mediator.playback.toolserver import PlayedServer
+
+        return await PlayedServer.start(self._playback, self._log.connection, self.stop)
+
+    async def _from_server(self, server: Server | PlayedServer) -> None:
         lines = Lines(MAX_FROM_SERVER)
         try:
             while piece := await server.stdout.read(_STEP):
@@ -188,7 +205,7 @@ class Connection:
             self._log.answered(answer)
         await self._to_agent(line)
 
-    async def _server_ended(self, server: Server) -> None:
+    async def _server_ended(self, server: Server | PlayedServer) -> None:
         status = await server.status()
         if self._agent_done and status == 0:
             self.stop("")

@@ -22,6 +22,7 @@ from mediator.transport import Streams, reset
 if TYPE_CHECKING:
     from mediator.mcp.connection import Connection
     from mediator.mcp.program import Program
+    from mediator.playback.playback import Playback
 
 MAX_OPEN: Final = 16  # of all servers together; a client holds one to each
 MAX_MADE: Final = 2000  # in a run; some clients connect for each call
@@ -33,10 +34,17 @@ PROTOCOL: Final = "mcp"
 class Doors:
     """The doors of one run. Only used in the mediator's event loop."""
 
-    def __init__(self, programs: Iterable[Program], ledger: Ledger, broker: Broker) -> None:
+    def __init__(
+        self,
+        programs: Iterable[Program],
+        ledger: Ledger,
+        broker: Broker,
+        playback: Playback | None = None,
+    ) -> None:
         self._programs = {program.port: program for program in programs}
         self._ledger = ledger
         self._broker = broker
+        self._playback = playback
         self._open: set[Connection] = set()
         self._made = 0
         self._warned: set[str] = set()
@@ -56,16 +64,27 @@ class Doors:
             self._ledger.attempt(
                 target, PROTOCOL, "", Deny(f"{many} already of the connections to tool servers", "")
             )
+            await self._turn()
             await self._ledger.settled()
             reset(streams.writer.transport)
             return
         self._ledger.attempt(target, PROTOCOL, "", Allow(str(program)))
-        connection = Connection(program, self._ledger, self._broker, streams, self._warn)
+        await self._turn()
+        connection = Connection(
+            program, self._ledger, self._broker, streams, self._warn, playback=self._playback
+        )
         self._open.add(connection)
         try:
             await connection.serve()
         finally:
             self._open.discard(connection)
+
+    async def _turn(self) -> None:
+        """In a replay, wait for the turn of what was just decided."""
+        if self._playback is not None:
+            turn = self._playback.take()
+            await self._playback.turn(turn)
+            self._playback.passed(turn)
 
     def _warn(self, text: str) -> None:
         """Keep a sentence for the end of the run, unless the agent has caused enough of them."""

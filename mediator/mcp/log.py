@@ -19,14 +19,15 @@ class Log:
     def __init__(self, server: str, ledger: Ledger) -> None:
         self._server = server
         self._ledger = ledger
-        self._connection = ledger.next_exchange()
+        self.connection = ledger.next_exchange()
+        """The number by which its messages are told from those of others."""
         self._seq = 0
 
     def message(self, data: bytes, *, from_agent: bool, note: str = "") -> None:
         """Record a message. One with a note was not passed on, or is hark's own."""
         event = McpMessage(
             server=self._server,
-            connection=self._connection,
+            connection=self.connection,
             seq=self._seq,
             from_agent=from_agent,
             data=data,

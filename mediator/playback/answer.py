@@ -25,8 +25,25 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from hark.bundle.fields import Pairs
-from hark.replay.recorded import Data, Early, End, Failed, Head, Part, Piece, Refused, Tail, Typed, Withheld
+from hark.replay.pieces import (
+    Called,
+    Changed,
+    Data,
+    Early,
+    End,
+    Failed,
+    Head,
+    Message,
+    Part,
+    Piece,
+    Refused,
+    Tail,
+    Typed,
+    Withheld,
+)
+from mediator.playback.frames import Frames
 from mediator.playback.playback import Playback
+from mediator.talking import SWITCHED
 from mediator.wire import InterimHeaders
 
 
@@ -56,12 +73,16 @@ class PlayedServer(layer.Layer):
         self._playback = playback
         self._stream_id = 0
         self._playing = False
+        self._frames: Frames | None = None
         self.over = False
         """Whether nothing more is to come of it."""
 
     def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         """As of a layer. Bodies are on the record already, and an end counts at once."""
         if isinstance(event, RequestData):
+            if self._frames is not None and not self.over:
+                for answer in self._frames.heard(event.data):
+                    yield ReceiveHttp(ResponseData(self._stream_id, answer))
             return
         if isinstance(event, RequestProtocolError):
             self.over = True
@@ -71,6 +92,7 @@ class PlayedServer(layer.Layer):
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, RequestHeaders):
             self._stream_id = event.stream_id
+            self._frames = Frames.asked(tuple(event.request.headers.fields))
         if isinstance(event, (RequestHeaders, RequestEndOfMessage)) and not self._playing:
             self._playing = self._playback.wanted(self._exchange) is not None
             if self._playing:
@@ -82,11 +104,24 @@ class PlayedServer(layer.Layer):
             yield turn
             if self.over or not turn.granted:
                 break
-            for event in said(part.piece, self._stream_id):
+            for event in self._said(part.piece):
                 yield ReceiveHttp(event)
             if self._playback.ends_by_length(self._exchange):
                 yield ReceiveHttp(ResponseEndOfMessage(self._stream_id))
         self.over = True
+
+    def _said(self, piece: Piece) -> Iterator[HttpEvent]:
+        """Yield what the agent's side reads of a piece; a WebSocket answers this agent's own key."""
+        frames = self._frames
+        if frames is not None and isinstance(piece, Head) and piece.status == SWITCHED:
+            live = self._playback.score.of(self._exchange)
+            frames.began(live.recorded.pongs if live is not None and live.recorded is not None else 0)
+            yield from said(piece._replace(headers=frames.accepting(piece.headers)), self._stream_id)
+            yield ResponseEndOfMessage(self._stream_id)
+        elif frames is not None and isinstance(piece, Message):
+            yield ResponseData(self._stream_id, frames.framed(piece))
+        else:
+            yield from said(piece, self._stream_id)
 
 
 def said(piece: Piece, stream_id: int) -> Iterator[HttpEvent]:
@@ -104,7 +139,7 @@ def said(piece: Piece, stream_id: int) -> Iterator[HttpEvent]:
             yield ResponseEndOfMessage(stream_id)
         case Failed():
             yield AnswerFailed(stream_id, piece.reason)
-        case Withheld() | Refused() | Typed():
+        case Withheld() | Refused() | Typed() | Message() | Changed() | Called():
             return
         case _:
             assert_never(piece)

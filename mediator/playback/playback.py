@@ -21,8 +21,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from hark.bundle.events import Event, Input
-from hark.replay.recorded import Action, End, Failed, Head, Part, Recorded, Refused, Withheld, words_of
+from hark.replay.pieces import Action, End, Failed, Head, Part, Refused, Withheld
+from hark.replay.recorded import Recorded, words_of
 from hark.replay.score import Score
+from hark.replay.talks import Differs, LiveTalk
 from mediator.playback.clock import Clock, Idle, RealClock, always_idle
 
 STALL_S: Final = 5.0  # more than a program takes to start another; below what a person waits without asking
@@ -42,8 +44,9 @@ class Divergence:
     """Why a replay cannot go on as the recording did."""
 
     kind: str
-    """`miss`: no such request was recorded; `stall`: something did not come; `policy`: it was allowed and was
-    refused then, or the other way round; `uncovered`: it was recorded in a way that is not played back."""
+    """`miss`: no such request was recorded; `difference`: it said something else in a connection; `stall`:
+    something did not come; `policy`: it was allowed and was refused then, or the other way round;
+    `uncovered`: it was recorded in a way that is not played back."""
     words: str
     """One sentence for the user."""
     event: int | None = None
@@ -150,11 +153,15 @@ class Playback:
         if isinstance(event, Input):
             return
         miss = self.score.observe(event)
-        if miss is not None:
+        if isinstance(miss, Differs):
+            self.diverge(Divergence("difference", miss.words, miss.event if miss.event >= 0 else None))
+        elif miss is not None:
             words = f"no recording for {words_of(miss.request)}"
             for more in (miss.words, miss.nearest):
                 words += f"; {more}" if more else ""
             self.diverge(Divergence("miss", words))
+        while self.score.given_up:
+            self.drop(self.score.given_up.pop())
         self._changed.set()
 
     def dialled(self, what: str) -> None:
@@ -231,7 +238,35 @@ class Playback:
         try:
             return await waiting.go
         finally:
-            self._waiting.pop(part.seq, None)
+            if self._waiting.get(part.seq) is waiting:
+                del self._waiting[part.seq]
+
+    def talk(self, number: int) -> LiveTalk | None:
+        """Return a conversation that is no exchange; None: the recording has none such."""
+        return self.score.talk(number)
+
+    async def next_of(self, talk: LiveTalk) -> Part | None:
+        """Wait for what the other side says next; then `passed` MUST be called. None: it says nothing more.
+
+        What it stands for may become another one meanwhile, and then that one's is waited for.
+        """
+        while (part := talk.part) is not None:
+            if await self.own_turn(part, f"what comes next in {talk.talk}"):
+                return part
+            if self.diverged or self._over:
+                return None
+        return None
+
+    async def own_turn(self, part: Part, words: str) -> bool:
+        """Wait for the turn of a part that belongs to no exchange; then `passed` MUST be called."""
+        self.score.want(part, words)
+        try:
+            return await self.turn(part)
+        except asyncio.CancelledError:
+            self.passed(part)
+            self.score.forgo(part)
+            self._changed.set()
+            raise
 
     def input_turn(self, seq: int, ended: Callable[[], bool] = lambda: False) -> bool:
         """Wait until the input that was recorded as this event may be given. From any other thread.
@@ -266,6 +301,8 @@ class Playback:
     def drop(self, part: Part | None) -> None:
         """Wait for a part no longer: whoever wanted it is gone."""
         waiting = None if part is None else self._waiting.pop(part.seq, None)
+        if part is not None:
+            self.score.forgo(part)
         if waiting is not None and not waiting.go.done():
             waiting.go.set_result(False)
         self._changed.set()
@@ -292,8 +329,20 @@ class Playback:
                 await self._hold()
                 continue
             await self._pace(part)
+            if self._is_beyond(part):
+                await asyncio.sleep(LOOK_S)
+                continue
             if self.score.next() is part and part.seq in self._waiting and not self.diverged:
                 await self._release(part, waiting)
+
+    def _is_beyond(self, part: Part) -> bool:
+        """Tell whether something stands before a part that cannot be interpreted: the replay ends there."""
+        unknown = self.score.recording.unknown
+        if self.diverged or unknown is None or part.seq < unknown[0]:
+            return False
+        words = f"event {unknown[0]} is of kind {unknown[1]}, which this hark cannot interpret"
+        self.diverge(Divergence("uncovered", f"{words}: the replay does not go past it", unknown[0]))
+        return True
 
     async def _pace(self, part: Part) -> None:
         """Wait until the agent has nothing to do, or for as long as it was when this was recorded."""

@@ -23,21 +23,8 @@ from hark.bundle.events import (
     Trailers,
     WebSocketMessage,
 )
-from hark.replay.recorded import (
-    BY_HARK,
-    PACKETS,
-    Data,
-    Early,
-    End,
-    Failed,
-    Frame,
-    Head,
-    Recorded,
-    Refused,
-    Tail,
-    Withheld,
-    read,
-)
+from hark.replay.pieces import Data, Early, End, Failed, Head, Message, Refused, Tail, Withheld
+from hark.replay.recorded import BY_HARK, PACKETS, Frame, Recorded, read
 from mediator import packets, pages
 
 HEADERS = ((b"Set-Cookie", b"a"), (b"Set-Cookie", b"b"))
@@ -163,8 +150,9 @@ def test_a_streamed_request_is_whole_at_its_last_piece_and_parts_know_how_much_w
 def test_an_exchange_whose_answer_is_not_there_says_why() -> None:
     hashed = only(asked(), BodyHash(1, False, 1, b"h"), end())
     assert "hash" in hashed.unplayable
-    talked = only(asked(), WebSocketMessage(1), end(101))
-    assert "WebSocket" in talked.unplayable
+    talked = only(asked(), WebSocketMessage(1, type="text", data=b"x"), end(101))
+    assert [type(part.piece) for part in talked.parts] == [Head, Message, End]
+    assert talked.unplayable == ""
 
 
 def test_denied_names_and_connections_are_waited_for_and_allowed_ones_are_not() -> None:

@@ -12,7 +12,7 @@ from hark.bundle.events import (
     RequestChunk,
     RunStart,
 )
-from hark.replay.recorded import Data, End, Head
+from hark.replay.pieces import Data, End, Head
 from hark.replay.score import Miss, Score
 from tests.hark.replay.test_recorded import asked, end, frames, piece
 

@@ -13,6 +13,8 @@ from hark.bundle.header import Header
 from hark.bundle.walk import BundleFile
 from hark.bundle.writer import Writer
 from hark.policy.model import Policy
+from hark.replay.actions import actions
+from hark.replay.diverge import compare
 from hark.replay.recorded import Frame
 from hark.replay.score import Score
 from mediator.playback.clock import Idle, always_idle
@@ -112,4 +114,15 @@ def changed(frames: list[Frame], kind: type, change: Callable[[Event], Event], n
     return [*frames[:at], frames[at]._replace(event=change(frames[at].event)), *frames[at + 1 :]]
 
 
-__all__ = ["BundleRecorder", "Played", "Steps", "changed", "frames_of", "playing", "recording"]
+def equal(frames: list[Frame], played: Played) -> bool:
+    """Tell whether the digest finds nothing that differs: each run is taken to have ended alike."""
+    end = RunEnd(ended_at=1, exit_code=0, reason="exit")
+    was = [(at, at, event) for at, _, event in frames if not isinstance(event, (RunStart, RunEnd))]
+    now = list(enumerate(played.rig.recorder.events))
+    found = compare(
+        actions([*was, (10**6, 0, end)]), actions([*((at, at, one) for at, one in now), (10**6, 0, end)])
+    )
+    return found.equal
+
+
+__all__ = ["BundleRecorder", "Played", "Steps", "changed", "equal", "frames_of", "playing", "recording"]

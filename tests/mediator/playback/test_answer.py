@@ -7,7 +7,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
-from hark.replay.recorded import Data, Early, End, Failed, Head, Refused, Tail, Withheld
+from hark.replay.pieces import Data, Early, End, Failed, Head, Refused, Tail, Withheld
 from mediator.playback.answer import AnswerFailed, said
 from mediator.wire import InterimHeaders
 

@@ -1,0 +1,109 @@
+"""What came in and what the agent did, as values: the smallest things that a recording is made of. No IO.
+
+Always: each keeps the sequence number and the time of the event that it was recorded in.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hark.bundle.fields import Pairs
+
+
+class Early(NamedTuple):
+    """An answer before the answer (103)."""
+
+    status: int
+    headers: Pairs
+
+
+class Head(NamedTuple):
+    """Status and headers; `ends`: nothing follows, and nothing was waited for."""
+
+    status: int
+    headers: Pairs
+    ends: bool
+
+
+class Data(NamedTuple):
+    """A piece of the body."""
+
+    data: bytes
+
+
+class Tail(NamedTuple):
+    """Trailers."""
+
+    headers: Pairs
+
+
+class End(NamedTuple):
+    """The answer was whole."""
+
+
+class Failed(NamedTuple):
+    """There was no, or no whole, answer."""
+
+    reason: str
+
+
+class Withheld(NamedTuple):
+    """Nothing more came before the agent, or the run, gave up."""
+
+    reason: str
+
+
+class Refused(NamedTuple):
+    """Hark's own policy answered."""
+
+    reason: str
+
+
+class Typed(NamedTuple):
+    """Input that the agent got: the event itself has it."""
+
+
+class Message(NamedTuple):
+    """A message, or a piece of one, or a control frame of a WebSocket's server."""
+
+    type: str
+    data: bytes
+    more: bool
+
+
+class Changed(NamedTuple):
+    """The policy became another one."""
+
+    source: str
+    raw: bytes
+
+
+class Called(NamedTuple):
+    """The operator's side connected to a published port of the agent's."""
+
+    port: int
+
+
+type Piece = (
+    Early | Head | Data | Tail | End | Failed | Withheld | Refused | Typed | Message | Changed | Called
+)
+
+
+class Part(NamedTuple):
+    """Something that came in. `sent`: bytes of the request's body that had gone out before."""
+
+    seq: int
+    time_ns: int
+    piece: Piece
+    sent: int = 0
+
+
+@dataclass(slots=True)
+class Action:
+    """Something that the agent did."""
+
+    seq: int
+    time_ns: int
+    words: str
+    blocking: bool
+    """Whether what came later is not released before it."""
+    done: bool = False
