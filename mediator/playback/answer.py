@@ -106,7 +106,7 @@ class PlayedServer(layer.Layer):
                 break
             for event in self._said(part.piece):
                 yield ReceiveHttp(event)
-            if self._playback.ends_by_length(self._exchange):
+            if self._playback.ends_at_once(self._exchange):
                 yield ReceiveHttp(ResponseEndOfMessage(self._stream_id))
         self.over = True
 

@@ -32,6 +32,7 @@ STALL_TIMES: Final = 3  # of what the recording took: this machine may be slower
 CONNECTION_S: Final = 0.25  # what an allowed name or connection waits for its turn beyond the recorded gap
 LOOK_S: Final = 0.02  # between looks at an agent that something is held for
 STEP_S: Final = 0.0002  # between looks at an agent that is busy right before a release
+ALONG_NS: Final = 10_000_000  # what a server writes at once may come in two reads
 INPUT_S: Final = 0.002  # for who was let go on to write input to the agent
 SETTLE_S: Final = (
     0.002  # for who was woken by the part before this one to come to run, however short the gap was
@@ -205,21 +206,29 @@ class Playback:
         live = self.score.of(exchange)
         return None if live is None else live.part
 
-    def ends_by_length(self, exchange: int) -> bool:
-        """Tell whether all is in that the agent waits for, and take the answer for whole then.
+    def ends_at_once(self, exchange: int) -> bool:
+        """Tell whether the end of an answer comes with what was let in just now, and take it for whole then.
 
-        An agent that knows the length may be gone before an end could have its turn.
+        An agent that knows the length, or that no more is to come, may be gone before an end has its turn.
         """
         live = self.score.of(exchange)
         part = None if live is None else live.part
         if live is None or live.recorded is None or part is None or not isinstance(part.piece, End):
             return False
-        if not live.recorded.has_length:
+        if not live.recorded.has_length and not self._came_along(part):
             return False
         self._counts.released += 1
+        if not live.recorded.has_length:
+            self._clock.release(part.time_ns, max(0, part.time_ns - self._last_ns))
+            self._last_ns = max(part.time_ns, self._last_ns)
         self.score.released(part)
         self._changed.set()
         return True
+
+    def _came_along(self, part: Part) -> bool:
+        """Tell whether an end was recorded as good as in one with what was let in last."""
+        gap_ns = part.time_ns - self.score.last_ns
+        return gap_ns < ALONG_NS and self.score.next() is part and self.score.may_release(part)
 
     def take(self) -> Part | None:
         """Return the part whose turn the last decision has to wait for. MUST be asked right after it."""

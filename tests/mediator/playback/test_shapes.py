@@ -93,6 +93,35 @@ def test_a_stream_of_events_keeps_its_pieces(tmp_path: Path) -> None:
     assert got.count(b"data: ") == 12
 
 
+def test_an_agent_that_knows_the_last_event_may_leave_with_it(tmp_path: Path) -> None:
+    """The end is a read of its own, and came with the last event: neither run may hang on who is quicker."""
+
+    def done(call: Call) -> None:
+        call.begin_chunked("text/event-stream")
+        call.chunk(b"data: 1\n\n")
+        time.sleep(0.03)
+        call.chunk(b"data: [DONE]\n\n")
+        call.chunk(b"")
+
+    def until_done(rig: Rig) -> bytes:
+        sock = rig.dial(rig.address(API), 80)
+        sock.sendall(get("/done"))
+        got = b""
+        while b"[DONE]" not in got:
+            got += sock.recv(1 << 16)
+        if not until_done.replayed:
+            rig.recorder.wait_for(LlmResponseEnd)
+        until_done.replayed = True
+        sock.close()
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+        return end.error.encode()
+
+    until_done.replayed = False
+    first, second, _, played = twice(tmp_path, until_done, {"/done": done})
+    assert (first, second) == (b"", b"")
+    assert played.playback.report().unconsumed == ()
+
+
 def test_trailers_follow_the_body(tmp_path: Path) -> None:
     def answer(call: Call) -> None:
         call.begin_chunked("text/plain", [("Trailer", "X-Sum")])
