@@ -11,7 +11,7 @@ demo: .venv/.run
 	@$(PY) -m demo
 
 test: .venv/.dev
-	@$(PY) .ci/tiers.py lint unit attack e2e clients
+	@$(PY) .ci/tiers.py lint unit attack e2e fidelity clients
 
 lint unit attack e2e clients: .venv/.dev
 	@$(PY) .ci/tiers.py $@

@@ -16,4 +16,5 @@ SHAPE = Shape(
     serve=built(anthropic, "api.anthropic.com"),
     expect=expect,
     caller={"REAL_KEY": KEY},
+    quick=False,
 )

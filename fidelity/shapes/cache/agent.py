@@ -23,4 +23,4 @@ def get(url: str) -> str:
 said = [get(f"https://api.example/page/{name}") for name in ("a", "b", "a", "a", "b", "c")]
 print("\n".join(said))
 with urllib.request.urlopen("https://api.example/done", json.dumps(said).encode(), timeout=20) as answer:
-    print(answer.status)
+    print(answer.status, answer.read().decode()[:20])

@@ -50,4 +50,9 @@ def expect(run: Outcome) -> None:
         assert own[3].startswith(f"{name} erase denied")
 
 
-SHAPE = Shape(about="the mcp client, over HTTP and over stdio", serve=serve, expect=expect)
+SHAPE = Shape(
+    about="the mcp client, over HTTP and over stdio",
+    serve=serve,
+    expect=expect,
+    quick=False,
+)

@@ -26,4 +26,9 @@ def expect(run: Outcome) -> None:
     assert results == [False, False, False, True]
 
 
-SHAPE = Shape(about="MCP over stdio: calls, a notification, one denied", serve=serve, expect=expect)
+SHAPE = Shape(
+    about="MCP over stdio: calls, a notification, one denied",
+    serve=serve,
+    expect=expect,
+    quick=False,
+)

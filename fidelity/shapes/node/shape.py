@@ -22,4 +22,5 @@ SHAPE = Shape(
     expect=expect,
     command=("node", "agent.mjs"),
     program="node",
+    quick=False,
 )
