@@ -74,6 +74,7 @@ def play(folder: Folder, kit: Kit, at: Desk) -> Outcome:
         at.write(name, content)
     with shape.serve(at) as served:
         at.env.update(shape.caller)
+        at.env["XDG_STATE_HOME"] = f"{kit.user.home}/state"  # the preload is built there, once for all
         words = [*options(folder, kit, at, served), "--", *command(folder, kit)]
         ended = at_terminal(at, words, folder) if shape.typed else piped(at, words, shape.stdin)
         outcome = Outcome(ended.returncode, ended.stdout, ended.stderr, served, at)

@@ -144,5 +144,5 @@ def alone(command: Sequence[str], user: User, cwd: Path, ports: Sequence[int]) -
 
 def environment(user: User, cwd: Path) -> Mapping[str, str]:
     """That of the one who replays: another home, zone and language than the recorder's, other places."""
-    places = {"XDG_CONFIG_HOME": f"{cwd}/config", "XDG_STATE_HOME": f"{cwd}/state"}
+    places = {"XDG_CONFIG_HOME": f"{cwd}/config", "XDG_STATE_HOME": f"{user.home}/state"}
     return dict(user.env) | places | {"PYTHONHASHSEED": "17", "COLUMNS": "61"}
