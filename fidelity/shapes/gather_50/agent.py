@@ -23,7 +23,7 @@ async def main() -> None:
     async with aiohttp.ClientSession(connector=connector) as session:
         await asyncio.gather(*(work(session, number) for number in range(50)))
         async with session.post("https://api.example/order", json=order) as answer:
-            print(answer.status, order)
+            print(answer.status, len(await answer.read()), order)
 
 
 asyncio.run(main())

@@ -29,4 +29,4 @@ order = "".join(won)
 with urllib.request.urlopen(
     "https://api.example/won", json.dumps({"order": order}).encode(), timeout=30
 ) as answer:
-    print(order, answer.status)
+    print(order, answer.status, len(answer.read()))

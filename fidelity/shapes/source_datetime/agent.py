@@ -29,4 +29,4 @@ for path in ("/quick", "/slow", "/quick"):
     with urllib.request.urlopen(
         f"https://api.example{path}", json.dumps(now()).encode(), timeout=20
     ) as answer:
-        print(json.dumps(now()), answer.status)
+        print(json.dumps(now()), answer.status, len(answer.read()))

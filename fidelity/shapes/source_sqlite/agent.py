@@ -12,4 +12,4 @@ for turn in range(2):
     store.commit()
     row = store.execute(LAST).fetchone()
     with urllib.request.urlopen("https://api.example/rows", json.dumps(row).encode(), timeout=20) as answer:
-        print(turn, answer.status, row)
+        print(turn, answer.status, len(answer.read()), row)

@@ -14,4 +14,4 @@ for turn in range(2):
     ).stdout
     what["key"] = base64.b64encode(private).decode()
     with urllib.request.urlopen("https://api.example/draws", json.dumps(what).encode(), timeout=20) as answer:
-        print(turn, answer.status, what)
+        print(turn, answer.status, len(answer.read()), what)

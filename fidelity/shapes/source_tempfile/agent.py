@@ -10,4 +10,4 @@ descriptor, path = tempfile.mkstemp(dir=".", suffix=".draft")
 os.write(descriptor, b"a draft")
 names.append(os.path.basename(path))
 with urllib.request.urlopen("https://api.example/names", json.dumps(names).encode(), timeout=20) as answer:
-    print(answer.status, names)
+    print(answer.status, len(answer.read()), names)

@@ -24,7 +24,7 @@ async def main() -> None:
         for task in waiting:
             task.cancel()
         async with session.post("https://api.example/order", json=came) as answer:
-            print(answer.status, came)
+            print(answer.status, len(await answer.read()), came)
 
 
 asyncio.run(main())
