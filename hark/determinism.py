@@ -16,16 +16,19 @@ from hark.bundle import events as ev
 from hark.policy.model import Clock, Randomness
 from hark.replay import clocklog
 from hark.shim_library import NoLibraryError, library
+from hark.visible import visible
 from launcher import pages
 
 if TYPE_CHECKING:
     from hark.policy.model import ReplayRules
+    from launcher.plan import Plan
 
 SEED_BYTES: Final = 32
 LIBRARY: Final = f"{pages.FOLDER}/preload.so"
 RECORDED: Final = f"{pages.FOLDER}/clock"
 _ZONES: Final = "/zoneinfo/"
 _SOURCE: Final = "preload"
+_UNREACHED: Final = "it loads no library, as static programs do: its clock is the machine's"
 
 INBOUND: Final = frozenset(
     {
@@ -54,6 +57,14 @@ class Determinism:
     languages: Mapping[str, bytes] = field(default_factory=dict)
     """The shims of languages (`hark.language_shims`), where randomness is the seed's."""
 
+    nested: bool = False
+    """Namespaces nest, so no call of the agent's is answered by process 1."""
+
+    @property
+    def notified(self) -> bool:
+        """Whether who asks the kernel itself draws from the seed too."""
+        return bool(self.seed) and not self.nested
+
     @property
     def shim(self) -> bool:
         """Whether the agent's programs are given any."""
@@ -78,6 +89,8 @@ class Determinism:
             found.append("random preload")
         if self.languages and self.seed:
             found.extend(language_shims.MECHANISMS)
+        if self.notified:
+            found.append("random notify")
         if self.seed:
             found.append("aslr off")
         return tuple(found)
@@ -102,6 +115,7 @@ def arrange(
     environ: Mapping[str, str],
     writable: Iterable[str],
     *,
+    nested: bool = False,
     seed: bytes | None = None,
     recorded: bytes | None = None,
 ) -> Determinism:
@@ -120,7 +134,7 @@ def arrange(
         built, missing = library(environ, writable), ""
     except NoLibraryError as error:
         built, missing = b"", str(error)
-    return Determinism(drawn, clock, built, missing, recorded, languages)
+    return Determinism(drawn, clock, built, missing, recorded, languages, nested)
 
 
 def variables(found: Determinism, env: Mapping[str, str]) -> dict[str, str]:
@@ -165,12 +179,19 @@ def begin(found: Determinism, page: pages.Page, log: pages.Log, wall_ns: int) ->
     page.begin(wall_ns, found.seed or bytes(SEED_BYTES), found.flags)
 
 
-def closing(found: Determinism, log: pages.Log | None) -> Iterator[ev.Event]:
+def closing(
+    found: Determinism, plan: "Plan", log: pages.Log | None, unreached: Iterable[str] = ()
+) -> Iterator[ev.Event]:
     """The events that say what the shims saw, after the agent has ended."""
     if found.missing:
         yield ev.ShimReport(source=_SOURCE, what="clock and randomness", why=found.missing)
     if log is None:
         return
+    for name in unreached:
+        yield ev.ShimReport(_SOURCE, name, _UNREACHED)
+    from hark.programs import manifest
+
+    yield from manifest(log.programs(), plan)
     records, dropped = log.records()
     yield from clocklog.events(clocklog.settle(records))
     if dropped:
@@ -178,7 +199,7 @@ def closing(found: Determinism, log: pages.Log | None) -> Iterator[ev.Event]:
     yield from (ev.ShimReport(*note) for note in log.notes())
 
 
-def said(found: Determinism, log: pages.Log | None = None) -> Iterator[str]:
+def said(found: Determinism, log: pages.Log | None = None, unreached: Iterable[str] = ()) -> Iterator[str]:
     """Sentences for the user at the end of a run."""
     for source, what, why in () if log is None else log.notes():
         yield f"a replay may differ in {what} ({source}): {why}"
@@ -187,3 +208,5 @@ def said(found: Determinism, log: pages.Log | None = None) -> Iterator[str]:
             f"clock and randomness were the machine's own, so a replay may differ: {found.missing}; "
             'install a C compiler, or say [replay] clock = "real" and randomness = "real"'
         )
+    elif found.library and (names := ", ".join(visible(name) for name in unreached)):
+        yield f"a replay may differ in {names}: {_UNREACHED}"

@@ -100,7 +100,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         refuse_taken(policy.mcp, env["PATH"])
         env["PATH"] += f":{STUBS}"
     executables = _executables(policy, command.executable, env["PATH"], home, grants)
-    controlled = determinism.arrange(policy.replay, environ, writable(grants))
+    controlled = determinism.arrange(policy.replay, environ, writable(grants), nested=policy.nested_sandboxes)
     env |= determinism.variables(controlled, env)
     java = JAVA_STORE if _has_java(env["PATH"]) else None
     plan = Plan(
@@ -125,6 +125,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         nested=policy.nested_sandboxes,
         published=tuple(one.port for one in policy.publish),
         shim=controlled.shim,
+        seed=controlled.seed,
         fixed_addresses=bool(controlled.seed),
         wait_for_all=options.wait_children,
     )

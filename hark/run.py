@@ -172,7 +172,7 @@ class Run:
             raise refusal from error
         try:
             ended = self._attend(mediator)
-            self._close(writer)
+            self._close(writer, ended)
             code = self._finish(writer, ended)
             self.tell(mediator, ended, before, folders, code)
         except HarkError:
@@ -182,10 +182,10 @@ class Run:
             raise RecordError(f"{type(error).__name__} in hark itself ended the run: {error}") from error
         return code
 
-    def _close(self, writer: Writer) -> None:
+    def _close(self, writer: Writer, ended: Ended) -> None:
         """Record what is known at the end; what the record has no room for has ended the run already."""
         try:
-            for event in self.closing():
+            for event in self.closing(ended):
                 writer.append(event)
         except RecordError:
             if not self._is_ending():
@@ -201,7 +201,8 @@ class Run:
     ) -> None:
         """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
         self._summarise(mediator, before)
-        for line in determinism.said(self.prepared.controlled, self.boundary.log if self.plan.shim else None):
+        log = self.boundary.log if self.plan.shim else None
+        for line in determinism.said(self.prepared.controlled, log, ended.unreached):
             self.say(line)
         for line in () if self.files is None else self.files.said():
             self.say(line)
@@ -306,10 +307,10 @@ class Run:
         determinism.begin(self.prepared.controlled, page, self.boundary.log, self.began_at)
         writer.on_frame = determinism.on_frame(page, self.began_at)
 
-    def closing(self) -> Iterator[Event]:
+    def closing(self, ended: Ended) -> Iterator[Event]:
         """Yield what is on the record after the agent has ended, before how it did."""
         log = self.boundary.log if self.plan.shim else None
-        yield from determinism.closing(self.prepared.controlled, log)
+        yield from determinism.closing(self.prepared.controlled, self.plan, log, ended.unreached)
         if self.files is not None:
             yield from self.files.closing()
 

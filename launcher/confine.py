@@ -43,6 +43,8 @@ class Agent:
     shown: tuple[str, ...]
     inherited: Inherited
     filter: seccomp.Block
+    unheard: seccomp.Block
+    """The filter where something above us listens already."""
     terminal: int | None
     status: int
     """The end of the status pair that is written to, close-on-exec."""
@@ -71,7 +73,7 @@ def become(agent: Agent) -> NoReturn:
         step = "set the policy's limits"
         ceilings.impose(agent.plan.limits)
         step = "install the system call filter"
-        listener = seccomp.install(agent.filter, listen=not agent.plan.nested)
+        listener = seccomp.install(agent.filter, listen=not agent.plan.nested, unheard=agent.unheard)
         if listener is not None:
             refusals.hand_over(agent.status, listener)
     except BaseException as error:  # noqa: BLE001  (whatever it is: this process must not go on)

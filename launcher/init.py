@@ -153,12 +153,14 @@ def _spawn(
 ) -> tuple[int, Refusals | None] | None:
     """Start the agent; None, and the supervisor told why, if it could not be executed."""
     read, write = socket.socketpair()
+    architecture, draws = seccomp.architecture(), bool(inside.plan.seed) and not inside.plan.nested
     agent = Agent(
         plan=inside.plan,
         view=inside.view,
         shown=shown,
         inherited=inside.inherited,
-        filter=seccomp.program(seccomp.architecture(), nested=inside.plan.nested),
+        filter=seccomp.program(architecture, nested=inside.plan.nested, draws=draws),
+        unheard=seccomp.program(architecture, nested=inside.plan.nested),
         terminal=terminal,
         status=write.fileno(),
     )
@@ -175,7 +177,7 @@ def _spawn(
         wire.send(inside.channel, "failed", kind, text)
         return None
     wire.send(inside.channel, "started")
-    return child, None if listener is None else Refusals(listener)
+    return child, None if listener is None else Refusals(listener, inside.plan.seed)
 
 
 def _ceilings(inside: Inside) -> ceilings.Ceilings:
@@ -230,6 +232,6 @@ def _tell_of_refusal(channel: socket.socket, poll: select.poll, refusals: Refusa
     if not event & select.POLLIN:
         poll.unregister(refusals)  # nobody is left under the filter
         return
-    name = refusals.answer()
-    if name is not None:
-        wire.send(channel, "refused", name)
+    told = refusals.answer()
+    if told is not None:
+        wire.send(channel, *told)

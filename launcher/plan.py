@@ -81,6 +81,8 @@ class Plan:
     """uid and gid that the agent sees itself have, where a replay shows it others than its own."""
     shim: bool = False
     """Show the page and the log of `launcher.pages`, for the shims that serve clock and randomness."""
+    seed: bytes = b""
+    """What random bytes of the kernel's follow from, unless namespaces nest; empty: they are its own."""
     fixed_addresses: bool = False
     """No address randomisation: addresses get into what programs do (OpenSSL, id(), the order of sets)."""
     wait_for_all: bool = False

@@ -1,8 +1,8 @@
-"""Who was refused a user namespace: the filter asks before it refuses, so that the user hears of the setting.
+"""Calls that process 1 answers: a user namespace is refused, and random bytes come from the run's seed.
 
-The answer to every notification is EPERM, whatever it says of itself. The name is the program's own word
-(`prctl(PR_SET_NAME)`), good for a hint and for nothing else. The agent waits in its call until process 1 has
-answered; it cannot install a second listener of this kind (EBUSY).
+Who was refused is told, so that the user hears of the setting, and so is who draws without a shim. The name
+is the program's own word (`prctl(PR_SET_NAME)`), good for a hint and for nothing else. The agent waits in its
+call until process 1 has answered; it cannot install a second listener of this kind (EBUSY).
 """
 
 import contextlib
@@ -13,9 +13,14 @@ import socket
 import struct
 from typing import Final
 
+from launcher.draws import Draws, has_shim
+from launcher.numbers import NUMBERS
+
 # include/uapi/linux/seccomp.h: struct seccomp_notif is 80 bytes (id, pid, flags, data), the response 24.
 _RECEIVE: Final = 0xC0502100
 _ANSWER: Final = 0xC0182101
+_IS_VALID: Final = 0x40082102
+_GETRANDOM: Final = NUMBERS["getrandom"]  # of either architecture: the filter notifies of no other by these
 _NOTIFICATION_BYTES: Final = 80
 _MARK: Final = b"\0"  # goes with the descriptor: a stream cannot carry one alone, and no report begins so
 _REPORT_BYTES: Final = 1 << 16
@@ -25,30 +30,58 @@ MAX_NAMES: Final = 8  # programs named at the end of a run
 class Refusals:
     """The listening end of the agent's filter, and the names that were seen."""
 
-    def __init__(self, listener: int) -> None:
+    def __init__(self, listener: int, seed: bytes = b"") -> None:
         self._listener = listener
-        self._seen: set[str] = set()
+        self._draws = Draws(seed)
+        self._seen: set[tuple[str, str]] = set()
+        self._reached: set[str] = set()
 
     def fileno(self) -> int:
         """What to poll."""
         return self._listener
 
-    def answer(self) -> str | None:
-        """Refuse one call that waits; the program's name if it is one to tell of."""
+    def answer(self) -> tuple[str, str] | None:
+        """Answer one call that waits; a word and the program's name if it is one to tell of."""
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(self._listener, _RECEIVE, notification)
-            number, process = struct.unpack_from("=QI", notification)
+            identifier, process, _flags, number = struct.unpack_from("=QIIi", notification)
             name = _name(process)
-            fcntl.ioctl(self._listener, _ANSWER, struct.pack("=QqiI", number, 0, -errno.EPERM, 0))
-        except OSError as error:
-            if error.errno in (errno.ENOENT, errno.EINTR):  # whoever asked was ended in the meantime
+            if number in _GETRANDOM:
+                word, new = "unreached", self._is_unreached(process, name)
+                value, error = self._draw(identifier, process, struct.unpack_from("=6Q", notification, 32))
+            else:
+                word, new, value, error = "refused", True, 0, -errno.EPERM
+            fcntl.ioctl(self._listener, _ANSWER, struct.pack("=QqiI", identifier, value, error, 0))
+        except OSError as failure:
+            if failure.errno in (errno.ENOENT, errno.EINTR):  # whoever asked was ended in the meantime
                 return None
             raise
-        if name in self._seen or len(self._seen) >= MAX_NAMES:
+        told = (word, name)
+        if not new or told in self._seen or sum(word == seen for seen, _name in self._seen) >= MAX_NAMES:
             return None
-        self._seen.add(name)
-        return name
+        self._seen.add(told)
+        return told
+
+    def _draw(self, identifier: int, process: int, arguments: tuple[int, ...]) -> tuple[int, int]:
+        try:
+            memory = os.open(f"/proc/{process}/mem", os.O_WRONLY | os.O_CLOEXEC)
+        except OSError:
+            return 0, -errno.ENOSYS  # libraries then take another way
+        try:
+            # Only now is it sure that the memory is that of who asked: its number may have been given on.
+            fcntl.ioctl(self._listener, _IS_VALID, struct.pack("=Q", identifier))
+            return self._draws.answer(memory, process, arguments)
+        finally:
+            os.close(memory)
+
+    def _is_unreached(self, process: int, name: str) -> bool:
+        if name in self._reached:
+            return False
+        if has_shim(process):
+            self._reached.add(name)
+            return False
+        return True
 
 
 def _name(process: int) -> str:

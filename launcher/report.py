@@ -40,6 +40,8 @@ class Ended:
     """Why the boundary was ended by us or by an accident; the agent's own end otherwise."""
     refused: tuple[str, ...] = ()
     """Programs, by the names they gave themselves, that were refused a user namespace."""
+    unreached: tuple[str, ...] = ()
+    """Programs, by the same, that asked the kernel for random bytes and have no shim: static ones."""
     replaced: tuple[str, ...] = ()
     """Paths that are kept from the agent and lay bare for a moment, since another program replaced them."""
     left: int = 0

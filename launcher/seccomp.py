@@ -17,8 +17,8 @@ from typing import Final
 
 from hark.errors import ConfinementError
 from launcher import kernel
-from launcher.numbers import ARM64, NEWEST_KNOWN, X86_64, Numbers
-from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED, UNNESTED
+from launcher.numbers import ARM64, NEWEST_KNOWN, NUMBERS, X86_64, Numbers
+from launcher.syscalls import ALLOWED, MISSING, NESTED, UNNESTED
 
 type Instruction = tuple[int, int, int, int]
 type Block = list[Instruction]
@@ -63,6 +63,7 @@ _PERSONALITIES: Final = (0, 0x0008, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)  # Li
 _SECCOMP: Final = {X86_64: 317, ARM64: 277}
 _SET_MODE_FILTER: Final = 1
 _NEW_LISTENER: Final = 8
+_WAIT_KILLABLE: Final = 32
 
 
 def _give(verdict: int) -> Block:
@@ -141,8 +142,10 @@ def _namespaces(more: int = 0, *, nested: bool) -> Block:
     ]
 
 
-def _judgements(*, nested: bool) -> dict[str, Block]:
+def _judgements(*, nested: bool, draws: bool) -> dict[str, Block]:
     return {
+        # Process 1 answers in the kernel's place (launcher.draws).
+        "getrandom": _give(_NOTIFY if draws else _ALLOW),
         "openat": _open(2),
         "open": _open(1),
         "ioctl": [_argument(1), *_one_of(_TYPING_IOCTLS, _refuse()), *_give(_ALLOW)],
@@ -209,15 +212,18 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def program(architecture: int, *, nested: bool = False) -> Block:
-    """The filter for one architecture. Judged calls come first: the kernel caches the others' verdicts."""
+def program(architecture: int, *, nested: bool = False, draws: bool = False) -> Block:
+    """The filter for one architecture. Judged calls come first: the kernel caches the others' verdicts.
+
+    `draws` notifies of each getrandom; it needs a listener, so it goes with no nesting.
+    """
     missing = _refuse(errno.ENOSYS)
     block: Block = [(_LOAD, 0, 0, _ARCH_OFFSET)]
     block += [(_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[architecture]), *_give(_KILL_PROCESS)]
     # x32 calls have bit 30 set, so they are above the newest too.
     block += [(_LOAD, 0, 0, _NUMBER_OFFSET), (_JUMP_GREATER, 0, 1, NEWEST_KNOWN), *missing]
-    for name, judgement in _judgements(nested=nested).items():
-        number = JUDGED[name][architecture]
+    for name, judgement in _judgements(nested=nested, draws=draws).items():
+        number = NUMBERS[name][architecture]
         if number is not None:
             block += _case(number, judgement)
     for number in _numbers(MISSING, architecture):
@@ -239,21 +245,29 @@ def architecture() -> int:
     return _MACHINES[machine]
 
 
-def install(block: Block, *, listen: bool = False) -> int | None:
+def install(block: Block, *, listen: bool = False, unheard: Block | None = None) -> int | None:
     """Put the calling process, and all it starts, under `block`. NO_NEW_PRIVS must be set.
 
     `listen` returns a descriptor that is told of notified calls; without one they do not exist (ENOSYS). So
-    it is where something above us listens already, as some containers do: the kernel has room for one.
+    it is where something above us listens already, as some containers do: the kernel has room for one. Then
+    `unheard` is the filter, if there is one.
     """
+    if listen:
+        # A signal does not have an answered call made again (Linux 5.19), unless it kills.
+        for flags in (_NEW_LISTENER | _WAIT_KILLABLE, _NEW_LISTENER):
+            try:
+                return _load(block, flags)
+            except OSError as error:
+                if error.errno == errno.EBUSY:
+                    break
+                if error.errno != errno.EINVAL or flags == _NEW_LISTENER:
+                    raise
+    _load(unheard or block, 0)
+    return None
+
+
+def _load(block: Block, flags: int) -> int:
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in block)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(block), ctypes.addressof(buffer))
-    number = _SECCOMP[architecture()]
-    if listen:
-        try:
-            return kernel.syscall(number, "seccomp", _SET_MODE_FILTER, _NEW_LISTENER, header)
-        except OSError as error:
-            if error.errno != errno.EBUSY:
-                raise
-    kernel.syscall(number, "seccomp", _SET_MODE_FILTER, 0, header)
-    return None
+    return kernel.syscall(_SECCOMP[architecture()], "seccomp", _SET_MODE_FILTER, flags, header)

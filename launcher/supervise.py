@@ -183,6 +183,7 @@ class Boundary:
         self._limit: str | None = None
         self._last_resort: threading.Timer | None = None
         self._refused: list[str] = []
+        self._unreached: list[str] = []
         self._replaced: dict[str, None] = {}
 
     def __enter__(self) -> Self:
@@ -327,7 +328,13 @@ class Boundary:
             ended = Ended(code, by_signal, killed=self._killed, limit=self._too_large(by_signal), left=left)
             ended = replace(ended, cut_short=self._plan.wait_for_all and left > 0)
         refused, replaced = tuple(self._refused), tuple(self._replaced)
-        return replace(ended, passed_on=self._passed_on, refused=refused, replaced=replaced)
+        return replace(
+            ended,
+            passed_on=self._passed_on,
+            refused=refused,
+            replaced=replaced,
+            unreached=tuple(self._unreached),
+        )
 
     def _end_input(self) -> None:
         """The agent reads no more."""
@@ -366,6 +373,8 @@ class Boundary:
                 self._stop(int(message.fields[0]))
             case "replaced":
                 self._replaced[message.fields[0]] = None
+            case "unreached":
+                self._unreached.append(message.fields[0])
             case "refused":
                 self._refused.append(message.fields[0])
             case "limit":

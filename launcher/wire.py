@@ -5,7 +5,7 @@ fits). The agent never holds either end: both are closed before it is executed.
 
     up      sockets (+5 descriptors) | doorway (+1, with published ports) | grants | withheld
             init (+1: its pidfd) | shared (+2: page, log) | ready (+1 with a terminal) | failed
-            started | stopped | refused | replaced | ended
+            started | stopped | refused | unreached | replaced | ended
     down    start (+1: the files) | signal | continue
 """
 

@@ -116,8 +116,8 @@ static uint64_t read_wall(void) {
     uint64_t elapsed = now - t->since;
     if (elapsed < least_move || t->same * (elapsed / 1000000) < patience) return value;
     if (page->flags & REPLAYED) {
-        /* It should have ended by now: it reads more often than it did. What passes is better than a hang. */
-        if (t->same * (elapsed / 1000000) < 8 * patience) return value;
+        /* It should have ended by now, and reads on: that time passes is better than a hang. */
+        if (t->next_read != UINT64_MAX || elapsed < second || t->same * (elapsed / 1000000) < 8 * patience) return value;
         refresh(READING, number, 0, elapsed);
     } else {
         refresh(READING, number, 0, 0);

@@ -25,11 +25,15 @@ static const struct timespec *in_real_time(clockid_t clock, const struct timespe
     return room;
 }
 
+/* When a wait began, where that matters: a replay lets the time of a wait pass that it finds no record of. */
+static uint64_t beginning(void) { return in_force(REPLAYED) ? real(CLOCK_MONOTONIC) : 0; }
+
 /* How the wait for a deadline ended: `given` is the agent's own, which has passed where `over`. */
-static void until(clockid_t clock, const struct timespec *given, int over) {
+static void until(clockid_t clock, const struct timespec *given, uint64_t began, int over) {
     if (!over || !given) return;
     int kept = errno;
-    ran_out(is_wall(clock) && given->tv_sec < (time_t)1 << 33 && given->tv_sec >= 0 ? ns_of(given) : 0, 0);
+    ran_out(is_wall(clock) && given->tv_sec < (time_t)1 << 33 && given->tv_sec >= 0 ? ns_of(given) : 0,
+            began ? real(CLOCK_MONOTONIC) - began : 0);
     errno = kept;
 }
 
@@ -43,6 +47,7 @@ static void waited(uint64_t ns, int over) {
 
 #define DEADLINE(clock, given)                                                                                         \
     struct timespec room_;                                                                                             \
+    uint64_t began_ __attribute__((unused)) = beginning();                                                             \
     const struct timespec *deadline = in_real_time(clock, given, &room_)
 
 /* --- sleeps */
@@ -60,7 +65,7 @@ REPLACE(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec
     }
     DEADLINE(clock, wanted);
     int answer = NEXT(clock_nanosleep)(clock, flags, deadline, left);
-    until(clock, wanted, answer == 0);
+    until(clock, wanted, began_, answer == 0);
     return answer;
 }
 REPLACE(int, usleep, (unsigned us)) {
@@ -133,7 +138,7 @@ REPLACE(int, epoll_pwait2,
     REPLACE(type, name, parameters) {                                                                                  \
         DEADLINE(clock, given);                                                                                        \
         type answer = NEXT(name)(__VA_ARGS__);                                                                         \
-        until(clock, given, over);                                                                                     \
+        until(clock, given, began_, over);                                                                                     \
         return answer;                                                                                                 \
     }
 #define LATE (answer == ETIMEDOUT)
@@ -182,13 +187,13 @@ WAIT_UNTIL(ssize_t, mq_timedreceive,
 REPLACE(int, cnd_timedwait, (pthread_cond_t * cond, pthread_mutex_t *mutex, const struct timespec *given)) {
     DEADLINE(CLOCK_REALTIME, given);
     int answer = NEXT(cnd_timedwait)(cond, mutex, deadline);
-    until(CLOCK_REALTIME, given, answer == 4 /* thrd_timedout */);
+    until(CLOCK_REALTIME, given, began_, answer == 4 /* thrd_timedout */);
     return answer;
 }
 REPLACE(int, mtx_timedlock, (pthread_mutex_t * mutex, const struct timespec *given)) {
     DEADLINE(CLOCK_REALTIME, given);
     int answer = NEXT(mtx_timedlock)(mutex, deadline);
-    until(CLOCK_REALTIME, given, answer == 4 /* thrd_timedout */);
+    until(CLOCK_REALTIME, given, began_, answer == 4 /* thrd_timedout */);
     return answer;
 }
 
@@ -283,7 +288,7 @@ static long futex(long word, long operation, long value, const struct timespec *
     }
     DEADLINE(clock, given);
     long answer = raw(SYS_futex, word, operation, value, (long)deadline, other, bits);
-    until(clock, given, answer == -ETIMEDOUT);
+    until(clock, given, began_, answer == -ETIMEDOUT);
     return answer;
 }
 

@@ -10,8 +10,10 @@ from hark.determinism import Determinism, arrange, variables
 from hark.policy.model import Clock, Randomness, ReplayRules
 from hark.shim_library import NoLibraryError
 from launcher.pages import CLOCKED, LOG_BYTES, PAGE_BYTES, REPLAYED, SEEDED, Log, Page
+from launcher.plan import Plan
 
 SEED = bytes(range(32))
+PLAN = Plan(argv=("x",), executable="/x", workdir="/", env={}, grants=())
 FULL = Determinism(SEED, clock=True, library=b"elf")
 
 
@@ -23,9 +25,15 @@ def built(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_is_under_control_unless_the_policy_says_else():
     found = arrange(ReplayRules(), {}, [])
     assert len(found.seed) == 32
-    assert found.mechanisms == (
-        *("clock preload", "random preload", "random python", "random node", "aslr off"),
+    everything = (
+        "clock preload",
+        "random preload",
+        "random python",
+        "random node",
+        "random notify",
+        "aslr off",
     )
+    assert found.mechanisms == everything
     assert found.flags == SEEDED | CLOCKED
     assert arrange(ReplayRules(), {}, []).seed != found.seed
 
@@ -34,7 +42,7 @@ def test_the_policy_leaves_each_to_the_machine():
     rules = ReplayRules(clock=Clock.REAL, randomness=Randomness.REAL)
     assert arrange(rules, {}, []) == Determinism()
     assert arrange(ReplayRules(clock=Clock.REAL), {}, []).mechanisms == (
-        *("random preload", "random python", "random node", "aslr off"),
+        *("random preload", "random python", "random node", "random notify", "aslr off"),
     )
     assert arrange(ReplayRules(randomness=Randomness.REAL), {}, []).mechanisms == ("clock preload",)
 
@@ -54,8 +62,8 @@ def test_a_missing_library_is_on_the_record_and_said(monkeypatch: pytest.MonkeyP
     found = arrange(ReplayRules(), {}, [])
     assert found.shim
     assert determinism.LIBRARY not in found.files()
-    assert found.mechanisms == ("random python", "random node", "aslr off")
-    assert list(determinism.closing(found, None)) == [
+    assert found.mechanisms == ("random python", "random node", "random notify", "aslr off")
+    assert list(determinism.closing(found, PLAN, None)) == [
         ev.ShimReport("preload", "clock and randomness", "there is no C compiler")
     ]
     assert "there is no C compiler; install one" not in "".join(determinism.said(found))
@@ -107,7 +115,20 @@ def test_a_full_log_is_told():
     note = b"python\0randomness\0it is old"
     os.pwrite(descriptor, note, LOG_BYTES - 256)
     log = Log(descriptor)
-    *_, report, noted = determinism.closing(FULL, log)
+    *_, report, noted = determinism.closing(FULL, PLAN, log)
     assert noted == ev.ShimReport("python", "randomness", "it is old")
     assert list(determinism.said(FULL, log)) == ["a replay may differ in randomness (python): it is old"]
     assert report == ev.ShimReport("preload", "clock", "the log was full: 3 refreshes are not in it")
+
+
+def test_where_namespaces_nest_no_call_is_answered():
+    assert "random notify" not in arrange(ReplayRules(), {}, [], nested=True).mechanisms
+
+
+def test_a_program_without_a_shim_is_on_the_record_and_said():
+    log = os.memfd_create("log")
+    os.ftruncate(log, LOG_BYTES)
+    (report,) = determinism.closing(FULL, PLAN, Log(log), ("tool",))
+    assert report == ev.ShimReport("preload", "tool", determinism._UNREACHED)
+    assert next(determinism.said(FULL, None, ("tool\x1b",))).startswith("a replay may differ in tool")
+    assert "\x1b" not in "".join(determinism.said(FULL, None, ("tool\x1b",)))

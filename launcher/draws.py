@@ -1,0 +1,61 @@
+"""Random bytes for who asks the kernel itself: process 1 answers out of the run's seed in the kernel's place.
+
+What the preload serves never comes here. What does is libc's own (a key of its allocator), static programs,
+and those that make their own system calls. Who asks is known by its number alone, not by the way in which it
+came to be: where processes are started side by side, their numbers may be given out another way round next
+time. A number's draws go on counting when it is used again, so nothing is drawn twice.
+
+    draw n of thread t = SHAKE256("hark getrandom" || seed || t as 4 bytes || n as 8 bytes), little-endian
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import struct
+from typing import Final
+
+from launcher.pages import FOLDER
+
+MOST_AT_ONCE: Final = 1 << 18  # the kernel too may return less; up to 256 bytes it does not
+_FLAGS: Final = 7  # GRND_NONBLOCK, GRND_RANDOM, GRND_INSECURE
+_MAX_COUNTED: Final = 1 << 16
+_MAX_OFFSET: Final = (1 << 63) - 1
+_LABEL: Final = b"hark getrandom"
+_SHIM: Final = FOLDER.encode()
+
+
+class Draws:
+    """What was drawn so far, by whom."""
+
+    def __init__(self, seed: bytes) -> None:
+        self._seed = seed
+        self._counts: dict[int, int] = {}
+
+    def answer(self, memory: int, thread: int, arguments: tuple[int, ...]) -> tuple[int, int]:
+        """Value and error of one getrandom(address, length, flags); `memory` is the asking thread's."""
+        address, length, flags = arguments[:3]
+        if flags & ~_FLAGS:
+            return 0, -errno.EINVAL
+        if address > _MAX_OFFSET:
+            return 0, -errno.EFAULT
+        data = self.draw(thread, min(length, MOST_AT_ONCE))
+        try:
+            return os.pwrite(memory, data, address) if data else 0, 0
+        except OSError:
+            return 0, -errno.EFAULT
+
+    def draw(self, thread: int, length: int) -> bytes:
+        """The thread's next bytes."""
+        known = thread in self._counts or len(self._counts) < _MAX_COUNTED
+        counted = thread if known else 0
+        number = self._counts.get(counted, 0)
+        self._counts[counted] = number + 1
+        return hashlib.shake_256(_LABEL + self._seed + struct.pack("<IQ", counted, number)).digest(length)
+
+
+def has_shim(thread: int) -> bool:
+    """Whether the thread's program has a shim of ours mapped; one that cannot be looked at counts as one."""
+    with contextlib.suppress(OSError), open(f"/proc/{thread}/maps", "rb") as file:
+        return _SHIM in file.read()
+    return True
