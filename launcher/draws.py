@@ -3,7 +3,8 @@
 What the preload serves never comes here. What does is libc's own (a key of its allocator), static programs,
 and those that make their own system calls. Who asks is known by its number alone, not by the way in which it
 came to be: where processes are started side by side, their numbers may be given out another way round next
-time. A number's draws go on counting when it is used again, so nothing is drawn twice.
+time. A number's draws go on counting when it is used again, so nothing is drawn twice. A signal whose handler
+does not restart calls may end one with EINTR before process 1 has heard of it, as the kernel never does.
 
     draw n of thread t = SHAKE256("hark getrandom" || seed || t as 4 bytes || n as 8 bytes), little-endian
 """

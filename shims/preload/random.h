@@ -201,14 +201,25 @@ static ssize_t stream_read(void *cookie, char *out, size_t length) {
     (void)cookie;
     return from_device(out, length);
 }
-static FILE *device_stream(const char *mode) {
-    return fopencookie(NULL, mode, (cookie_io_functions_t){.read = stream_read});
+static int stream_close(void *cookie) { return (int)raw(SYS_close, (long)cookie, 0, 0, 0, 0, 0); }
+static FILE *device_stream(const char *path, const char *mode) {
+    long fd = raw(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    if (fd < 0) {
+        errno = (int)-fd;
+        return NULL;
+    }
+    FILE *stream = fopencookie((void *)fd, mode, (cookie_io_functions_t){.read = stream_read, .close = stream_close});
+#ifdef __GLIBC__
+    if (stream) stream->_fileno = (int)fd; /* NSS asks what it has opened */
+#endif
+    if (!stream) raw(SYS_close, fd, 0, 0, 0, 0, 0);
+    return stream;
 }
 REPLACE(FILE *, fopen, (const char *path, const char *mode)) {
-    return names_device(path) && mode[0] == 'r' && in_force(SEEDED) ? device_stream(mode) : NEXT(fopen)(path, mode);
+    return names_device(path) && mode[0] == 'r' && in_force(SEEDED) ? device_stream(path, mode) : NEXT(fopen)(path, mode);
 }
 REPLACE(FILE *, fopen64, (const char *path, const char *mode)) {
-    return names_device(path) && mode[0] == 'r' && in_force(SEEDED) ? device_stream(mode) : NEXT(fopen64)(path, mode);
+    return names_device(path) && mode[0] == 'r' && in_force(SEEDED) ? device_stream(path, mode) : NEXT(fopen64)(path, mode);
 }
 
 /* libc asks the kernel for the names of temporary files, not the function above. */

@@ -60,6 +60,7 @@ import signal
 signal.signal(signal.SIGALRM, lambda *a: None); signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
 threads = [threading.Thread(target=lambda: [ask(8) for _ in range(300)]) for _ in range(4)]
 [t.start() for t in threads]; [ask(8) for _ in range(300)]; [t.join() for t in threads]
+signal.setitimer(signal.ITIMER_REAL, 0)
 for _ in range(20):
     child = os.fork()
     if child == 0:

@@ -1,5 +1,7 @@
 """What shims and supervisor share: the agent may read the page, and write the log alone."""
 
+import resource
+import signal
 from typing import Any
 
 import pytest
@@ -16,6 +18,10 @@ SEED = bytes(range(32))
 def begin(boundary: Boundary) -> None:
     boundary.log.prepare()
     boundary.page.begin(77, SEED, pages.SEEDED)
+
+
+def read_log(boundary: Boundary) -> Any:
+    return [len(boundary.log.records()[0]), boundary.log.programs()]
 
 
 @EACH
@@ -62,12 +68,21 @@ try: os.truncate({pages.LOG!r}, 10)
 except OSError: print("kept")
 """
 
-    def read(boundary: Boundary) -> Any:
-        return [len(boundary.log.records()[0]), boundary.log.programs()]
-
-    result = python(program, who=who, shim=True, before=begin, after=read)
+    result = python(program, who=who, shim=True, before=begin, after=read_log)
     assert result.out == "kept\n", result.err
     assert result.found == [32 << 18, []]
+
+
+def test_where_files_may_not_be_long_the_run_goes_on_without_a_log() -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    result = shell(
+        f"stat -c %s {pages.LOG} {pages.PAGE}", change=limit, shim=True, before=begin, after=read_log
+    )
+    assert result.out.split() == ["8", "4096"]
+    assert result.found == [0, []]
 
 
 def test_without_a_shim_there_is_neither() -> None:

@@ -87,6 +87,24 @@ def test_bash_and_openssl_draw_from_the_seed():
     assert first.out.split()[-1] == f"{WALL_NS // 10**9}.{WALL_NS % 10**9:09}"
 
 
+def test_a_stream_of_the_device_is_one_and_does_not_end():
+    program = """
+import ctypes, os, stat
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+held = len(os.listdir("/proc/self/fd"))
+stream = ctypes.c_void_p(libc.fopen(b"/dev/urandom", b"r"))
+room = ctypes.create_string_buffer(100000)
+got = [libc.fread(room, 1, 100000, stream) for _ in range(3)]
+status = os.fstat(libc.fileno(stream))
+print(got, stat.S_ISCHR(status.st_mode), os.minor(status.st_rdev), len(set(room.raw)), libc.fclose(stream))
+print(len(os.listdir("/proc/self/fd")) - held, room.raw[:8].hex())
+"""
+    first = python(program)
+    assert first.out.startswith("[100000, 100000, 100000] True 9 256 0\n0 "), first.err
+    assert python(program).out == first.out
+
+
 def test_a_thread_and_a_process_each_have_a_stream_of_their_own():
     program = """
 import os, subprocess, sys, threading, uuid, concurrent.futures as cf

@@ -144,7 +144,6 @@ os.wait(); step("waited")
     assert len(lines) == 11
     assert len({line.split()[-1] for line in lines}) > 8, lines
     assert replay.out.splitlines() == lines
-    assert clocklog.settle(replay.found) == records
 
 
 @pytest.mark.skipif(not installed("java"), reason="no JVM here")
