@@ -61,6 +61,8 @@ class Recalled:
     programs: dict[str, bytes] = field(default_factory=dict)
     manifest: dict[str, bytes] = field(default_factory=dict)
     """Files of the project at the start, by path below it."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """What of the project is neither there nor in the copy, and why."""
     end: RunEnd | None = None
     streams: tuple[str, ...] = ()
     """What standard input, output and error were: terminal, null, pipe, file, other."""
@@ -188,6 +190,7 @@ def _take_manifest(recalled: Recalled, event: ev.FsManifest) -> None:
         recalled.programs |= event.entries
     elif event.root == recalled.start.working_dir:
         recalled.manifest |= event.entries
+        recalled.left_out |= event.left_out
 
 
 def _refuse_kind(recalled: Recalled, frame: Frame) -> None:

@@ -9,17 +9,16 @@ ends it. Nothing here prints: `say` gets each sentence for the user.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from hark import keys, requested, throwaway, trusted
+from hark import keys, lending, requested, throwaway, trusted
 from hark.bundle.walk import BundleFile
-from hark.errors import BundleError, ConfinementError, HarkError, PolicyError, ReplayError, UntrustedError
+from hark.errors import BundleError, ConfinementError, HarkError, ReplayError, UntrustedError
 from hark.keeping import Place, find_place
 from hark.recalled import Recalled, recall
-from hark.restaging import Given, Staged, policy_of, refuse_hostile, stage
+from hark.restaging import Given, Staged, giver_of, policy_of, refuse_hostile, stage
 from hark.run import Run, Say
 from launcher import offline
 from launcher.played import Piece, Played
@@ -30,11 +29,13 @@ if TYPE_CHECKING:
 
     from hark.bundle.events import Event
     from hark.bundle.writer import Writer
+    from hark.lending import Lender
     from hark.policy.model import Policy
     from hark.preparation import Prepared
     from hark.replay.canonical import Canonical, Rules
     from hark.replay.recorded import Frame
     from hark.replay.score import Score
+    from hark.throwaway import Throwaway
     from mediator.config import MediatorConfig, Recorder
     from mediator.playback.playback import Report
 
@@ -98,8 +99,9 @@ def replay(
     policy = policy_of(recalled, asked.given)
     signer = _admit(recalled, policy, asked, environ, say=say, ask=ask)
     with throwaway.folders(asked.keep, environ) as folders:
-        _fill(recalled, asked, folders.project, policy.snapshot.max_bytes)
-        staged = stage(recalled, policy, asked.given, folders, environ)
+        giver = giver_of(recalled, policy, asked.given, environ)
+        _fill(recalled, asked, giver, folders, policy.snapshot.max_bytes)
+        staged = stage(recalled, policy, asked.given, folders, environ, giver=giver)
         for note in staged.notes:
             say(note)
         place = find_place(asked.output, asked.key, environ, say)
@@ -151,14 +153,12 @@ def _signer(recalled: Recalled, environ: Mapping[str, str], asked: Asked) -> str
     return f"{keys.name(public)} ({public.hex()[:16]}..., {known})"
 
 
-def _fill(recalled: Recalled, asked: Asked, project: str, most: int) -> None:
-    """Make the project's copy: of the bundle's snapshot, or of the caller's own directory."""
-    if asked.given.workdir is not None:
-        if not os.path.isdir(asked.given.workdir):
-            raise PolicyError(f"-workdir {asked.given.workdir} is no directory")
-        throwaway.copy_tree(asked.given.workdir, project)
+def _fill(recalled: Recalled, asked: Asked, giver: Lender | None, folders: Throwaway, most: int) -> None:
+    """Make the project's copy: of the bundle's snapshot, or of the directory that the caller names."""
+    if asked.given.workdir is not None and giver is not None:
+        lending.copied(giver, folders, recalled.left_out)
     elif recalled.snapshot_bytes:
-        _unpack(recalled, project, most)
+        _unpack(recalled, folders.project, most)
     elif recalled.manifest:
         raise ReplayError(
             f"there is no copy of its project in the bundle ({len(recalled.manifest)} files); "

@@ -17,10 +17,12 @@ from typing import Final
 
 from hark import determinism, policy_file, project
 from hark.caller import home_of
+from hark.command import installation
 from hark.environment import DEFAULT_PATH
 from hark.errors import BundleError, HarkError, PolicyError, ReplayError
 from hark.executables import resolve as resolve_executables
 from hark.grants import active, granted, writable
+from hark.lending import Lender, lend, lender
 from hark.places import contains, within
 from hark.policy.model import Clock, Policy, Randomness, ReplayRules
 from hark.policy.parse import parse_policy
@@ -84,19 +86,26 @@ def stage(
     given: Given,
     folders: Throwaway,
     environ: Mapping[str, str],
+    *,
+    giver: Lender | None = None,
 ) -> Staged:
-    """Return the plan of a replay whose project lies in `folders`. Raises ReplayError, PolicyError."""
+    """Return the plan of a replay whose project lies in `folders`. Raises ReplayError, PolicyError.
+
+    `giver` has what the record left out, and the programs that lie in it.
+    """
     workdir = recalled.start.working_dir
     home = home_of(environ)
     path = recalled.env.get("PATH", DEFAULT_PATH)
-    reference, own = _reference(recalled, given), recalled.verified.own
+    reference, own = giver.root if giver is not None else None, recalled.verified.own
     places = Places(workdir, folders.project, reference, path, environ, own)
+    lent = lend(recalled.left_out, workdir, giver, folders)
     found = search(recalled.start.argv[0], places)
     grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory", folders.project)]
     besides = _written_besides(recalled, given)
     grants += [Grant(path, Access.WRITE, "write_paths", folders.empty()) for path in besides]
     for inside, source in _needed(found, places, _active(recalled, places, environ, home)):
         grants.append(_shown(inside, source, f"needed by {found.shown_as}", places, folders))
+    grants += lent.grants
     grants += _granted(given, policy, home)
     once = _once(grants)
     controlled = _controlled(recalled, environ, once)
@@ -107,7 +116,7 @@ def stage(
         env=dict(recalled.env),
         grants=once,
         files=ssh.client_files(),
-        masked=_masked(recalled, folders),
+        masked=tuple(dict.fromkeys((*_masked(recalled, folders), *lent.masked))),
         protected=tuple(_kept_back(recalled, _PROTECTED)),
         hidden=own_places(environ),
         home=_home(recalled),
@@ -123,7 +132,11 @@ def stage(
     surveyed = project.Project(folders.project, (), (), ())
     held = stand_ins(policy.secrets, recalled.env)
     prepared = Prepared(plan, played, held, {}, (), None, surveyed, controlled=controlled)
-    notes = (*_uncontrolled(controlled), *_differences(recalled, found, policy, given, once))
+    notes = (
+        *_uncontrolled(controlled),
+        *lent.notes(reference),
+        *_differences(recalled, found, policy, given, once),
+    )
     return Staged(prepared, notes)
 
 
@@ -186,19 +199,32 @@ def refuse_hostile(recalled: Recalled) -> None:
         raise ReplayError("its environment has a variable without a name")
 
 
-def _reference(recalled: Recalled, given: Given) -> str | None:
-    """The caller's own directory, in which a program that no copy has (a virtual environment's) may lie."""
+def giver_of(recalled: Recalled, policy: Policy, given: Given, environ: Mapping[str, str]) -> Lender | None:
+    """Return the caller's own directory: the one named, or the recorded one of a run of their own.
+
+    Raises PolicyError where the one named is no project. What the policy unmasks counts where it is theirs.
+    """
+    unmask = policy.unmask if recalled.verified.own or given.policy is not None else ()
     if given.workdir is not None:
-        return os.path.realpath(given.workdir)
+        if not os.path.isdir(given.workdir):
+            raise PolicyError(f"-workdir {given.workdir} is no directory")
+        return lender(given.workdir, environ, unmask)
     workdir = recalled.start.working_dir
-    return workdir if recalled.verified.own and os.path.isdir(workdir) else None
+    if not recalled.verified.own or os.path.realpath(workdir) != workdir:
+        return None
+    try:
+        return lender(workdir, environ, unmask)
+    except PolicyError:
+        return None  # it is gone, or has become something else
 
 
 def _active(recalled: Recalled, places: Places, environ: Mapping[str, str], home: str) -> tuple[str, ...]:
-    """The environments that the caller works in, for a run of the caller's own."""
-    if not recalled.verified.own or places.reference is None:
+    """The environments that the caller works in, for a run of the caller's own; else the project's."""
+    if places.reference is None:
         return ()
-    return active(environ, home, places.reference)
+    if recalled.verified.own:
+        return active({**environ, **recalled.env}, home, places.reference)
+    return installation(f"{places.reference}/.venv", places.reference, home)
 
 
 def _needed(found: Found, places: Places, more: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -100,14 +100,18 @@ def _refuse_kept(keep: str) -> None:
         raise UsageError(f"-keep {keep}: there is no folder {above} to make it in")
 
 
-def copy_tree(source: str, target: str) -> None:
+def copy_tree(source: str, target: str, without: frozenset[str] = frozenset()) -> None:
     """Copy what lies below `source` into the empty folder `target`; links as links. Raises ReplayError.
 
-    Sockets, pipes and devices are left out, and so is what the caller cannot read.
+    Sockets, pipes and devices are left out, and so are what the caller cannot read, and the paths `without`.
     """
+
+    def ignore(folder: str, names: list[str]) -> list[str]:
+        return [*_special(folder, names), *(name for name in names if f"{folder}/{name}" in without)]
+
     try:
         shutil.copytree(
-            source, target, symlinks=True, ignore=_special, ignore_dangling_symlinks=True, dirs_exist_ok=True
+            source, target, symlinks=True, ignore=ignore, ignore_dangling_symlinks=True, dirs_exist_ok=True
         )
     except shutil.Error as error:
         failed = error.args[0]

@@ -18,7 +18,7 @@ SPEC: Final = Spec(
         Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
         Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
         Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
-        Option("workdir", "copy this directory, where the bundle has no copy of the project", "DIR"),
+        Option("workdir", "work on a copy of this directory, and not on the bundle's of the project", "DIR"),
         Option("keep", "keep the copy that the command worked on in this new directory", "DIR"),
         Option("o", "where the replay's own bundle goes; without it, where `hark ls` finds it", "OUT"),
         Option("key", "sign that with this private key instead of your own", "FILE"),

@@ -18,7 +18,7 @@ from blake3 import blake3
 
 from hark.errors import BundleError, UsageError
 from hark.snapshot.archive import FILE, FOLDER, LINK, Entry, Reader
-from hark.snapshot.names import is_inside, spelled
+from hark.snapshot.names import is_inside, path_of, spelled
 from hark.snapshot.stored import Stored
 from hark.snapshot.survey import MASKED, MASKED_FOLDER, Descent, joined
 from hark.snapshot.unpack import Unpacking
@@ -54,33 +54,10 @@ def masked(stored: Stored) -> Iterator[tuple[bytes, bool]]:
     """Yield what the agent saw masked, and whether it is a folder. Raises BundleError for a path outside."""
     for text, why in stored.left_out.items():
         if why in (MASKED, MASKED_FOLDER):
-            path = _path_of(text.rstrip("/"))
+            path = path_of(text.rstrip("/"))
             if path is None or not is_inside(path):
                 raise BundleError(f"{text} of the manifest would lie outside of the copy")
             yield path, why == MASKED_FOLDER
-
-
-def _path_of(text: str) -> bytes | None:
-    """The path that `spelled` made a text of."""
-    out = bytearray()
-    rest = text.encode("utf-8", "surrogatepass")
-    while rest:
-        head, slash, rest = rest.partition(b"\\")
-        out += head
-        if not slash:
-            break
-        if rest[:1] == b"\\":
-            out += b"\\"
-            rest = rest[1:]
-        elif rest[:1] == b"x":
-            try:
-                out += bytes.fromhex(rest[1:3].decode("ascii"))
-            except ValueError:
-                return None
-            rest = rest[3:]
-        else:
-            return None
-    return bytes(out)
 
 
 class _Making:

@@ -12,6 +12,29 @@ def spelled(path: bytes) -> str:
     return path.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
 
 
+def path_of(text: str) -> bytes | None:
+    """The path that `spelled` made a text of; None where it made none such."""
+    out = bytearray()
+    rest = text.encode("utf-8", "surrogatepass")
+    while rest:
+        head, slash, rest = rest.partition(b"\\")
+        out += head
+        if not slash:
+            break
+        if rest[:1] == b"\\":
+            out += b"\\"
+            rest = rest[1:]
+        elif rest[:1] == b"x":
+            try:
+                out += bytes.fromhex(rest[1:3].decode("ascii"))
+            except ValueError:
+                return None
+            rest = rest[3:]
+        else:
+            return None
+    return bytes(out)
+
+
 def below(root: str, path: str) -> bytes | None:
     """The absolute `path` as one below `root`; None where it is not below it."""
     top = os.fsencode(root.rstrip("/")) + b"/"

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from typing import Any
 
 import pytest
@@ -67,3 +68,55 @@ def test_files_belong_to_the_agent_with_the_recorded_modes(at: Desk, elsewhere: 
     shutil.copy(at.bundle, elsewhere.bundle)
     elsewhere.bundle.chmod(0o644)
     equal(replay(elsewhere, "--trust-bundle"), printed)
+
+
+PACKAGED = """
+import os, sys, greeting
+print(sys.prefix, sys.executable, greeting.WORDS)
+print(sorted(os.listdir("node_modules"))[:3])
+try:
+    open("node_modules/new", "w").close()
+except OSError:
+    pass
+"""
+
+
+def packaged(at: Desk) -> str:
+    """Record an agent in a real virtual environment, beside many ignored files; neither is in the record."""
+    at.write(".gitignore", ".venv\nnode_modules/\n")
+    environment = at.project / ".venv"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", environment], check=True, cwd=at.project)
+    (site,) = environment.glob("lib/python3*/site-packages")
+    at.write(str(site.relative_to(at.project) / "greeting.py"), 'WORDS = "from a package"\n')
+    for number in range(600):
+        at.write(f"node_modules/{number:03}.js", "")
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", f"{at.user.uid}:{at.user.gid}", environment, at.project], check=True)
+    printed = recorded(at, PACKAGED, ".venv/bin/python", "agent.py")
+    (at.project / "node_modules/new").unlink()  # the recorded run could write there; a replay does not
+    return printed
+
+
+def test_what_git_ignores_is_shown_from_the_callers_own_project(at: Desk) -> None:
+    printed = packaged(at)
+    ended = replay(at)
+    equal(ended, printed)
+    assert f"shown from {at.project}, read-only" in ended.stderr
+    assert "node_modules/" in ended.stderr
+    assert not (at.project / "node_modules/new").exists()
+    os.rename(at.project / "node_modules", at.project / "elsewhere")
+    gone = ok(replay(at), 1)
+    assert "not in the record, and so not here: node_modules/ (ignored by git)" in gone.stderr
+    assert "FileNotFoundError" in gone.stderr
+
+
+def test_a_stranger_names_the_directory_that_has_it(at: Desk, elsewhere: Desk) -> None:  # noqa: F811
+    printed = packaged(at)
+    shutil.copy(at.bundle, elsewhere.bundle)
+    elsewhere.bundle.chmod(0o644)
+    missing = replay(elsewhere, "--trust-bundle")
+    assert missing.returncode not in (0, 1)
+    assert "-workdir DIR" in missing.stderr or "not on this machine" in missing.stderr
+    ended = replay(elsewhere, "--trust-bundle", "-workdir", at.project)
+    equal(ended, printed)
+    assert not (at.project / "node_modules/new").exists()

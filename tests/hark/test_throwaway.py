@@ -65,3 +65,13 @@ def test_a_copy_has_links_as_links_and_nothing_special(tmp_path: Path) -> None:
     assert sorted(os.listdir(target)) == ["out", "sub"]
     assert os.readlink(target / "out") == "/etc/shadow"
     assert (target / "sub/run.sh").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_copy_is_made_without_what_is_named(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    (source / "sub").mkdir(parents=True)
+    target.mkdir()
+    for name in ("a", "sub/a", "sub/b"):
+        (source / name).write_text("x")
+    throwaway.copy_tree(str(source), str(target), frozenset((f"{source}/sub/a",)))
+    assert sorted(str(path.relative_to(target)) for path in target.rglob("*")) == ["a", "sub", "sub/b"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.snapshot.names import below, is_inside, spelled
+from hark.snapshot.names import below, is_inside, path_of, spelled
 
 
 def test_no_two_paths_have_one_spelling():
@@ -27,3 +27,13 @@ def test_what_would_lead_out_is_not_inside(path: bytes):
 
 def test_ordinary_names_are_inside():
     assert all(is_inside(path) for path in (b"a", b"a/b", b"..a/...", b"\xff", b"x" * 255))
+
+
+@pytest.mark.parametrize("path", [b"src/a.py", b"a\\b\xff", b"a\xc3\xbf", b"a/\\", b"\\x2e", b""])
+def test_a_spelling_is_read_as_the_path_that_it_is_of(path):
+    assert path_of(spelled(path)) == path
+
+
+@pytest.mark.parametrize("text", ["a\\q", "a\\", "\\xg0"])
+def test_what_no_path_is_spelled_as_is_none(text):
+    assert path_of(text) is None
