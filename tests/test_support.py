@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from hark import shim_library
 from launcher.doctor import Finding, State
 from tests import conftest
-from tests.support import host
+from tests.support import host, preload
 from tests.support.user import ROOT, User, run_as
 
 WHERE = "import hark, launcher, mediator, os; print(os.geteuid(), hark.__file__)"
@@ -35,6 +36,15 @@ def test_the_ordinary_user_of_root_has_no_file_of_this_tree(unprivileged: User) 
     secret.write_text("x")
     secret.chmod(0o600)
     assert run_as(unprivileged, ["cat", secret]).returncode == 1
+
+
+def test_a_preload_that_was_laid_is_not_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    preload.lay(environ, os.geteuid(), os.getegid())
+    monkeypatch.setattr(shim_library, "_compile", lambda *_: pytest.fail("it was built again"))
+    assert shim_library.library(environ, []) == preload.built()[1]
+    with pytest.raises(pytest.fail.Exception, match="built again"):
+        shim_library.library({"XDG_STATE_HOME": str(tmp_path / "other")}, [])
 
 
 class _Item:

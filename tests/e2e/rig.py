@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.upstream import Upstream
+from tests.support.preload import lay
 from tests.support.user import User, identity
 
 
@@ -87,7 +88,7 @@ class Desk:
 
 @contextmanager
 def desk(user: User, folder: Path, environ: Mapping[str, str] | None = None) -> Iterator[Desk]:
-    """A fresh desk below `folder`, which the user must be able to reach."""
+    """A fresh desk below `folder`, which the user must be able to reach; the preload is built already."""
     project = folder / "project"
     project.mkdir()
     for path in (folder, project):
@@ -95,7 +96,9 @@ def desk(user: User, folder: Path, environ: Mapping[str, str] | None = None) -> 
         if os.geteuid() == 0:
             os.chown(path, user.uid, user.gid)
     state = {"XDG_CONFIG_HOME": f"{folder}/config", "XDG_STATE_HOME": f"{folder}/state"}
-    yield Desk(user, project, state | dict(environ or {}))
+    made = Desk(user, project, state | dict(environ or {}))
+    lay(made.env, user.uid, user.gid)
+    yield made
 
 
 def ok(ended: subprocess.CompletedProcess[str], code: int = 0) -> subprocess.CompletedProcess[str]:

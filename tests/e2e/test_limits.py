@@ -140,10 +140,10 @@ def test_the_record_does_not_grow_beyond_its_largest_size_and_is_sealed(at: Desk
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
 def test_a_disk_that_fills_up_ends_the_run_with_123_and_what_there_is_verifies(at: Desk) -> None:
-    state = Path(at.env["XDG_STATE_HOME"])
-    state.mkdir()
+    state = Path(at.env["XDG_STATE_HOME"], "hark", "runs")
+    state.mkdir(mode=0o700, parents=True)
     owner = f"uid={at.user.uid},gid={at.user.gid}"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=1m,{owner}", "tmpfs", state], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=1m,mode=700,{owner}", "tmpfs", state], check=True)
     try:
         # Made by the agent: what lies in the project before it is on the record before it starts.
         script = "head -c 4194304 /dev/urandom > upload; curl -sS -T upload https://api.example/upload;"
@@ -155,7 +155,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_123_and_what_there_is_verifies(a
         assert "No space left on device; the run cannot go on unrecorded" in ended.stderr
         assert "Traceback" not in ended.stderr
         assert not (at.project / "finished").exists()
-        (left,) = state.glob("hark/runs/*.hark")
+        (left,) = state.glob("*.hark")
         verified = at.hark("verify", left)
         assert verified.returncode == 3, verified.stdout
         assert verified.stdout.startswith("TRUNCATED: ")

@@ -28,6 +28,18 @@ def test_the_agents_exit_code_is_harks(rootless: Desk, code: int):
     assert rootless.events("RunEnd")[0]["exit_code"] == code
 
 
+def test_a_first_run_builds_what_gives_the_agent_its_clock_and_the_next_finds_it(at: Desk):
+    at.env["XDG_STATE_HOME"] = f"{at.project.parent}/first"
+    when = []
+    for name in ("1.hark", "2.hark"):
+        ok(at.hark("run", "-o", at.project.parent / name, "--", "true"))
+        (kept,) = Path(at.env["XDG_STATE_HOME"], "hark", "shims").iterdir()
+        when.append(kept.stat().st_mtime_ns)
+    assert when[0] == when[1]
+    seen = ok(at.hark("inspect", "-kind=Determinism", at.project.parent / "1.hark"))
+    assert "clock preload" in seen.stdout
+
+
 def test_a_signal_that_ends_the_agent_is_told_as_a_shell_tells_it(rootless: Desk):
     ok(rootless.run("--", "sh", "-c", "kill -SEGV $$"), 128 + signal.SIGSEGV)
     assert rootless.events("RunEnd")[0]["reason"] == "signal SIGSEGV"

@@ -1,28 +1,19 @@
 """Programs inside a real boundary with the preload, under a seed and a clock that the test sets."""
 
 import os
-import tempfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from hark import language_shims
 from hark.determinism import LIBRARY, Determinism, begin
-from hark.shim_library import library
 from launcher.supervise import Boundary
 from tests.launcher.rig import PATH, SYSTEM_PYTHON, Result, contained
+from tests.support import preload
 
 SEED: Final = bytes(range(32))
 WALL_NS: Final = 1_700_000_000_000_000_000
 """In the past, as a replay's is."""
-
-
-@cache
-def built() -> bytes:
-    """The library, built once for all tests of this process."""
-    with tempfile.TemporaryDirectory(prefix="hark-shim-") as folder:
-        return library({"XDG_STATE_HOME": folder}, [])
 
 
 def shimmed(
@@ -42,7 +33,7 @@ def shimmed(
     `found` of the result is the log's records, or what `after` returns.
     """
     shims = language_shims.files() if languages else {}
-    controlled = Determinism(seed, clock, built(), recorded=recorded, languages=shims)
+    controlled = Determinism(seed, clock, preload.built()[1], recorded=recorded, languages=shims)
 
     def before(boundary: Boundary) -> None:
         begin(controlled, boundary.page, boundary.log, wall_ns)

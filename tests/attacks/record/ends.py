@@ -25,6 +25,7 @@ from tests.attacks.containment.programs import CALLER
 from tests.attacks.registry import Outcome, Verdict, add, run_without
 from tests.hark.bundle.bundles import write
 from tests.launcher.rig import PATH, apart, project
+from tests.support import preload
 from tests.support.programs import without_its_loader
 
 READY: Final = "ready"
@@ -42,6 +43,7 @@ def _recorded(script: bytes, during: Callable[[Path], None] = lambda _: None) ->
             during(folder)
             return _judged(program, own)
 
+        preload.ready()
         outcome_of: Outcome = apart(work, who=CALLER)
         return outcome_of
 
@@ -50,6 +52,7 @@ def _judged(program: Path, own: Path) -> Outcome:
     bundle = own / "run.hark"
     options = Options((str(program),), output=str(bundle), workdir=str(program.parent))
     home = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(own))
+    preload.lay(home, os.geteuid(), os.getegid())
     try:
         running.run(options, home | {"PATH": PATH}, terminal=False, say=lambda _: None, show=lambda _: None)
     except HarkError as error:
