@@ -252,8 +252,9 @@ def test_a_record_that_cannot_be_written_ends_the_run_with_123(rootless: Desk):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
 
-    rootless.write("upload", os.urandom(4 * MAX_FILE))
-    script = "curl -sS -T upload https://api.example/upload; sleep 3; touch finished"
+    # Made by the agent: what lies in the project before it is on the record before it starts.
+    upload = f"head -c {4 * MAX_FILE} /dev/urandom | curl -sS -T - https://api.example/upload"
+    script = f"{upload}; sleep 3; touch finished"
     with serving("api.example") as server:
         options = rootless.toward(server, "api.example")
         ended = rootless.hark("run", *options, "--", "sh", "-c", script, preexec_fn=small_files_only)
