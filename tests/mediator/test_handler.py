@@ -19,6 +19,7 @@ from tests.support.waiting import until
 
 VALUE = "sk-real-5e884898da280471"
 PLACEHOLDER = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
+PIECES = (b"alpha", b"beta", b"gamma")
 SLOW = 5.0  # a hang is 10 s: the clients' timeout
 
 
@@ -45,24 +46,46 @@ def session(rig: Rig) -> bytes:
 
 def stream(call: Call) -> None:
     call.begin_chunked("text/plain")
-    for piece in (b"alpha", b"beta", b"gamma"):
+    for piece in (*PIECES, b""):
         call.chunk(piece)
-        time.sleep(0.02)  # so that each is read by itself, on a busy machine as well
-    call.chunk(b"")
+
+
+def stream_apart(recorder: ListRecorder) -> Callable[[Call], None]:
+    """The same, each piece sent when the one before is recorded: so every session makes as many appends."""
+    sent: list[bytes] = []
+
+    def passed() -> bool:
+        failed = recorder.fail_at is not None and recorder.appends >= recorder.fail_at
+        return failed or len(recorder.of(LlmResponseChunk)) >= len(sent)
+
+    def route(call: Call) -> None:
+        call.begin_chunked("text/plain")
+        for piece in PIECES:
+            sent.append(piece)
+            call.chunk(piece)
+            until(passed)
+        call.chunk(b"")
+
+    return route
 
 
 @pytest.fixture(scope="module")
 def appends() -> int:
     """Return how many appends a whole session makes."""
+    recorder = ListRecorder()
     with serving(API) as upstream:
-        upstream.routes["/stream"] = stream
+        upstream.routes["/stream"] = stream_apart(recorder)
         with running(
-            API, upstreams={API: upstream.address}, roots=upstream.ca_pem, secrets=(secret(VALUE, API),)
+            API,
+            upstreams={API: upstream.address},
+            roots=upstream.ca_pem,
+            secrets=(secret(VALUE, API),),
+            recorder=recorder,
         ) as rig:
             assert session(rig) == b"alphabetagammaGET /again 0"
             rig.recorder.wait_for(LlmResponseEnd, 2)
             assert rig.fatal == []
-        return rig.recorder.appends
+        return recorder.appends
 
 
 def test_a_record_that_fails_at_any_append_forwards_nothing_unrecorded(appends: int) -> None:
@@ -74,7 +97,7 @@ def test_a_record_that_fails_at_any_append_forwards_nothing_unrecorded(appends: 
 def _fail_at(number: int) -> None:
     recorder = ListRecorder(fail_at=number)
     with serving(API) as upstream:
-        upstream.routes["/stream"] = stream
+        upstream.routes["/stream"] = stream_apart(recorder)
         with running(
             API,
             upstreams={API: upstream.address},
@@ -90,6 +113,7 @@ def _fail_at(number: int) -> None:
                 with pytest.raises(TimeoutError):
                     rig.ask_raw(b"\0\1\1\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\1", 0.2)
             assert time.monotonic() - began < SLOW, number
+            until(lambda: rig.fatal, f"append {number} to fail")  # the last ones come after the answer
         assert len(rig.fatal) == 1, number
         assert "no space left on device" in rig.fatal[0]
     recorded = b"".join(event.data for event in recorder.of(LlmResponseChunk))
@@ -226,10 +250,15 @@ def test_mitmproxys_words_go_nowhere(
 
 
 def test_the_control_a_session_without_a_fault_passes_whole() -> None:
+    recorder = ListRecorder()
     with serving(API) as upstream:
-        upstream.routes["/stream"] = stream
+        upstream.routes["/stream"] = stream_apart(recorder)
         with running(
-            API, upstreams={API: upstream.address}, roots=upstream.ca_pem, secrets=(secret(VALUE, API),)
+            API,
+            upstreams={API: upstream.address},
+            roots=upstream.ca_pem,
+            secrets=(secret(VALUE, API),),
+            recorder=recorder,
         ) as rig:
             assert session(rig) == b"alphabetagammaGET /again 0"
         assert rig.fatal == []
