@@ -11,7 +11,6 @@ import os
 import platform
 import resource
 import struct
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -166,12 +165,10 @@ def covering(path: str, *, files: dict[str, str] | None = None) -> Condition:
         if files is None:
             bind("/dev/null", path)
         else:
-            folder = Path(tempfile.mkdtemp(prefix="hark-cover-"))
-            kernel.mount("tmpfs", str(folder), 0, "mode=755")
+            kernel.mount("tmpfs", path, 0, "mode=755")
             for name, text in files.items():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_text(text)
-            bind(str(folder), path)
+                Path(path, name).parent.mkdir(parents=True, exist_ok=True)
+                Path(path, name).write_text(text)
         become_ordinary()
 
     return make
