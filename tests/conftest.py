@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.host import what_is_missing
 from tests.support.user import User, ordinary_user
 
-settings.register_profile("hark", deadline=None, print_blob=True)  # a slow machine is no failure
+# A slow machine is no failure: neither of a test, nor of making up what it is tried on.
+settings.register_profile(
+    "hark", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("hark")
 
 
