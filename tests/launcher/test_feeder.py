@@ -77,6 +77,7 @@ def test_what_could_not_be_recorded_is_not_passed_on() -> None:
 
 def test_a_turn_that_says_no_is_the_last() -> None:
     bench = Bench(ONE, TWO)
+    until(lambda: bench.asked == [0])
     bench.stop()
     assert bench.asked == [0]
     assert bench.recorded == []
