@@ -9,6 +9,7 @@ Nothing is refused for want of it: without it a run is recorded, and says that c
 import contextlib
 import hashlib
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -119,20 +120,33 @@ def _build(parts: Mapping[str, bytes], compiler: str, folder: str, name: str) ->
 
 
 def _compile(compiler: str, scratch: str) -> None:
-    try:
-        done = subprocess.run(
-            [compiler, *_FLAGS, "-o", "preload.so", "preload.c", *_LIBRARIES],
-            cwd=scratch,
-            env={"PATH": ":".join(_FOLDERS), "LC_ALL": "C", "TMPDIR": scratch},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise NoLibraryError(f"{compiler} took longer than {_TIMEOUT_S:g} s to build it") from None
-    if done.returncode:
-        first = next(
-            (line for line in done.stderr.decode(errors="replace").splitlines() if "error" in line), ""
-        )
-        raise NoLibraryError(f"{compiler} could not build it: {first or f'exit code {done.returncode}'}")
+    done, said = _all_of_it(
+        [compiler, *_FLAGS, "-o", "preload.so", "preload.c", *_LIBRARIES],
+        scratch,
+        {"PATH": ":".join(_FOLDERS), "LC_ALL": "C", "TMPDIR": scratch},
+    )
+    if done:
+        first = next((line for line in said.decode(errors="replace").splitlines() if "error" in line), "")
+        raise NoLibraryError(f"{compiler} could not build it: {first or f'exit code {done}'}")
+
+
+def _all_of_it(command: list[str], folder: str, env: Mapping[str, str]) -> tuple[int, bytes]:
+    """Exit code and errors of a command. Whatever ends the wait ends its group: a compiler starts others."""
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        process_group=0,
+    ) as started:
+        try:
+            _, said = started.communicate(timeout=_TIMEOUT_S)
+        except BaseException as ending:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+            if isinstance(ending, subprocess.TimeoutExpired):
+                raise NoLibraryError(f"{command[0]} took longer than {_TIMEOUT_S:g} s to build it") from None
+            raise
+    return started.returncode, said

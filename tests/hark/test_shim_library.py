@@ -9,6 +9,7 @@ import pytest
 
 from hark import shim_library
 from hark.shim_library import NoLibraryError, library
+from tests.support.waiting import until
 
 
 def compiler(folder: Path, script: str, name: str = "cc") -> Path:
@@ -70,6 +71,14 @@ def test_what_was_built_serves_when_the_compiler_is_gone(
     assert library(environ, []) == b"made\n"
 
 
+def is_running(number: int) -> bool:
+    """A zombie is not."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
 def test_no_compiler_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, tmp_path)
     with pytest.raises(NoLibraryError, match="there is no C compiler"):
@@ -100,3 +109,19 @@ def test_a_compiler_does_not_get_the_callers_environment(
     only(monkeypatch, tmp_path / "bin")
     monkeypatch.setenv("GCC_EXEC_PREFIX", "/evil")
     assert b"/evil" not in library({"XDG_STATE_HOME": str(tmp_path)}, [])
+
+
+def test_a_compiler_that_takes_too_long_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = tmp_path / "started"
+    compiler(tmp_path / "bin", f"/bin/sleep 600 & echo $! > {started}; wait")
+    only(monkeypatch, tmp_path / "bin")
+    for seconds in (0.5, 5.0, 50.0):  # for a busy machine, on which it has not got that far
+        monkeypatch.setattr(shim_library, "_TIMEOUT_S", seconds)
+        with pytest.raises(NoLibraryError, match="took longer than"):
+            library({"XDG_STATE_HOME": str(tmp_path)}, [])
+        if started.exists() and started.read_text().strip():
+            break
+    number = int(started.read_text())
+    until(lambda: not is_running(number))
