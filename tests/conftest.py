@@ -1,5 +1,7 @@
 """Fixtures and rules for all tests."""
 
+import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +15,11 @@ settings.register_profile(
     "hark", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("hark")
+
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    # What nohup and a shell's `&` ignore is ignored by all that is started, and much of it is sent signals.
+    if signal.getsignal(number) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(number, lambda *_: None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
