@@ -34,14 +34,6 @@ _COMMENTARY: Final = frozenset((12, 15, SEAL, 39, 43, 45))
 _ANOTHERS: Final = frozenset((13, 14))
 """Reads of clock and randomness one by one: no hark writes or plays them."""
 _BODY_HASH: Final = 44
-_NOT_PLAYED: Final = {
-    33: "a message of a WebSocket",
-    34: "data of a raw TCP connection",
-    42: "a message of a tool server over stdio",
-}
-"""Kinds that playback has no part for yet: refused at the start, rather than called a divergence later."""
-_PUBLISHED: Final = "published port "
-"""How the Host of a connection begins that the operator's side made: no act of the agent's."""
 
 
 @dataclass(slots=True)
@@ -71,8 +63,6 @@ class Recalled:
     clock: list[ev.ClockLog] = field(default_factory=list)
     """What the agent's threads read when they asked the real clock again, in parts."""
     last_time_ns: int = 0
-    published: set[int] = field(default_factory=set)
-    """Numbers of connections to published ports, which are passed over."""
     unrecorded: list[ev.ShimReport] = field(default_factory=list)
     """What the recording itself says that it could not hold."""
 
@@ -202,19 +192,8 @@ def _refuse_kind(recalled: Recalled, frame: Frame) -> None:
         raise ReplayError(f"{what} is one read of a clock or generator, which only its own recorder replays")
     if frame.seq in recalled.verified.redacted and frame.kind not in _COMMENTARY:
         raise ReplayError(f"{what} was taken out of this copy, and the run cannot be played without it")
-    if frame.kind in _NOT_PLAYED and not _is_passed_over(recalled, frame):
-        raise ReplayError(f"{what} is {_NOT_PLAYED[frame.kind]}, and such are not played back")
     if frame.kind == _BODY_HASH:
         raise ReplayError(f'{what} is a body recorded by its hash alone (body = "hash"): it is not there')
-
-
-def _is_passed_over(recalled: Recalled, frame: Frame) -> bool:
-    event = ev.decode(frame.kind, frame.payload)
-    if not isinstance(event, ev.TunnelData):
-        return False
-    if event.host.startswith(_PUBLISHED):
-        recalled.published.add(event.exchange)
-    return event.exchange in recalled.published
 
 
 def _refuse_unfit(recalled: Recalled) -> None:
@@ -231,7 +210,3 @@ def _refuse_unfit(recalled: Recalled) -> None:
             )
     if recalled.boundary is None and not recalled.truncated:
         raise ReplayError("it was not recorded by hark: it does not say as which user the agent ran")
-    if recalled.changes:
-        raise ReplayError(
-            f"its policy changed while it ran (event {recalled.changes[0]}): changes are not replayed"
-        )

@@ -27,7 +27,7 @@ from launcher.supervise import Boundary, launch
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from hark.bundle.events import Event
+    from hark.bundle.events import Event, PolicyLoaded
     from hark.bundle.writer import Writer
     from hark.lending import Lender
     from hark.policy.model import Policy
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hark.throwaway import Throwaway
     from mediator.config import MediatorConfig, Recorder
     from mediator.playback.playback import Report
+    from mediator.publish import Opened
 
 MAX_UNPACKED: Final = 4 << 30  # bytes of files, whatever a bundle's policy allows
 ONCE: Final = "once"
@@ -277,6 +278,7 @@ class Replayed(Run):
         self._packets = 0
         self.rules = rules_of(recalled, prepared.policy)
         self.score, times = _score(recalled, self.rules)
+        self._policies = dict(_changes(self.score, prepared)) if asked.given.policy is None else {}
         self.timing = Timing(recalled.start.started_at, times)
         self.playback = Playback(
             self.score,
@@ -329,7 +331,15 @@ class Replayed(Run):
 
     def config(self, roots: bytes) -> MediatorConfig:
         """Return what the mediator is told: to answer from the recording."""
-        return replace(super().config(roots), playback=self.playback)
+        return replace(super().config(roots), playback=self.playback, changes=self._policies)
+
+    def _publish(self) -> Opened | None:
+        """Listen nowhere: what the operator's side said to a published port is played into the agent."""
+        if not self.plan.published:
+            return None
+        from mediator.publish import Opened
+
+        return Opened((), self.boundary.doorway.connect)
 
     def tell(self, *_told: object, **_named: object) -> None:
         """Say nothing that the recorded run has said; the verdict comes when all is compared."""
@@ -354,6 +364,19 @@ class Replayed(Run):
 
     def _is_through(self) -> bool:
         return all(action.done for action in self.score.recording.actions if action.blocking)
+
+
+def _changes(score: Score, prepared: Prepared) -> Iterator[tuple[int, tuple[Policy, PolicyLoaded]]]:
+    """Yield the policies that came into force later, by their events. Raises ReplayError."""
+    from hark import record
+    from hark.bundle.events import PolicyLoaded
+    from hark.replay.pieces import Changed
+    from hark.restaging import parsed
+
+    for part in score.recording.changes:
+        if isinstance(part.piece, Changed):
+            policy = parsed(PolicyLoaded(source=part.piece.source, raw=part.piece.raw))
+            yield part.seq, (policy, record.loaded(prepared, policy))
 
 
 def _score(recalled: Recalled, rules: Rules) -> tuple[Score, list[int]]:

@@ -15,13 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hark import determinism, policy_file, project
+from hark import determinism, policy_file, project, toolservers
+from hark.bundle.events import PolicyLoaded
 from hark.caller import home_of
 from hark.command import installation
 from hark.environment import DEFAULT_PATH
 from hark.errors import BundleError, HarkError, PolicyError, ReplayError
 from hark.executables import resolve as resolve_executables
-from hark.grants import active, granted, writable
+from hark.grants import active, granted, with_stubs, writable
 from hark.lending import Lender, lend, lender
 from hark.places import contains, within
 from hark.policy.model import Clock, Policy, Randomness, ReplayRules
@@ -68,7 +69,11 @@ def policy_of(recalled: Recalled, given: Given) -> Policy:
     """Return the policy of the replay: the caller's, else the bundle's. Raises PolicyError, ReplayError."""
     if given.policy is not None:
         return policy_file.load(given.policy)
-    loaded = recalled.loaded
+    return parsed(recalled.loaded)
+
+
+def parsed(loaded: PolicyLoaded) -> Policy:
+    """Return a policy that a bundle has. Raises ReplayError."""
     overruled = loaded.source.endswith(policy_file.OVERRULED)
     source = loaded.source.removesuffix(policy_file.OVERRULED)
     if not loaded.raw:
@@ -107,7 +112,8 @@ def stage(
         grants.append(_shown(inside, source, f"needed by {found.shown_as}", places, folders))
     grants += lent.grants
     grants += _granted(given, policy, home)
-    once = _once(grants)
+    servers = toolservers.played(policy, home, environ)
+    once = with_stubs(_once(grants), servers.needs)
     controlled = _controlled(recalled, environ, once)
     plan = Plan(
         argv=(found.shown_as, *recalled.start.argv[1:]),
@@ -115,7 +121,7 @@ def stage(
         workdir=workdir,
         env=dict(recalled.env),
         grants=once,
-        files=ssh.client_files(),
+        files={**ssh.client_files(), **servers.files},
         masked=tuple(dict.fromkeys((*_masked(recalled, folders), *lent.masked))),
         protected=tuple(_kept_back(recalled, _PROTECTED)),
         hidden=own_places(environ),
@@ -126,12 +132,13 @@ def stage(
         nested=policy.nested_sandboxes,
         shim=controlled.shim,
         fixed_addresses=bool(controlled.seed),
+        published=tuple(one.port for one in policy.publish),
         seen_as=_seen_as(recalled),
     )
     played = replace(policy, publish=())
     surveyed = project.Project(folders.project, (), (), ())
     held = stand_ins(policy.secrets, recalled.env)
-    prepared = Prepared(plan, played, held, {}, (), None, surveyed, controlled=controlled)
+    prepared = Prepared(plan, played, held, {}, (), None, surveyed, servers, controlled=controlled)
     notes = (
         *_uncontrolled(controlled),
         *lent.notes(reference),

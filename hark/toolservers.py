@@ -61,6 +61,21 @@ def make_ready(policy: Policy, caller: Caller, held: Iterable[Secret]) -> ToolSe
     return ToolServers(tuple(programs), tuple(secrets), _files(programs, interpreter), needs, tuple(notes))
 
 
+def played(policy: Policy, home: str, environ: Mapping[str, str]) -> ToolServers:
+    """Return the doors and stubs of a replay: recorded messages answer there, so nothing is resolved."""
+    if not policy.mcp:
+        return ToolServers()
+    from mediator.mcp.program import FIRST_PORT, Program
+
+    programs = [
+        Program(server.name, (), {}, "/", server.tools, FIRST_PORT + number)
+        for number, server in enumerate(policy.mcp)
+    ]
+    interpreter = os.path.realpath(sys.executable)
+    needs = find_command(interpreter, "/", DEFAULT_PATH, home, environ).needs
+    return ToolServers(tuple(programs), files=_files(programs, interpreter), needs=needs)
+
+
 def refuse_taken(servers: Iterable[McpServer], path: str) -> None:
     """Refuse a name that a program on the agent's PATH has: the agent would get that. Raises PolicyError."""
     for server in servers:

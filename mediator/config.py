@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from hark.bundle.events import Event
+from hark.bundle.events import Event, PolicyLoaded
 from hark.policy.model import Policy, Secret
 
 if TYPE_CHECKING:
@@ -51,5 +51,7 @@ class MediatorConfig:
     """The tool servers behind doors."""
     host_roots: bytes = b""
     """The host's trust store as PEM (`mediator.trust.host_roots`): what upstreams are verified with."""
+    changes: Mapping[int, tuple[Policy, PolicyLoaded]] = field(default_factory=dict)
+    """In a replay, the policies that came into force later, by their recorded events."""
     playback: Playback | None = None
     """What answers in place of servers, in a replay: with it nothing is dialled."""

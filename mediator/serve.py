@@ -40,6 +40,8 @@ from mediator.wall import local_now
 from mediator.watcher import Watcher
 
 if TYPE_CHECKING:
+    from mediator.playback.operator import Operator
+    from mediator.playback.playback import Playback
     from mediator.publish import Opened, Ports
 
 READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
@@ -85,7 +87,8 @@ class Mediator:
             observer=None if playback is None else playback.observe,
         )
         self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
-        self._ports = None if published is None else self._published(published)
+        self._ports = None if published is None or playback is not None else self._published(published)
+        self._operator = None if playback is None else self._played(config, playback, published)
         self._doors = Doors(config.mcp, self._ledger, self.broker, playback)
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
         self._lock = threading.Lock()
@@ -99,6 +102,19 @@ class Mediator:
         from mediator.publish import Ports
 
         return Ports(opened, self._engine, self._ledger)
+
+    def _played(self, config: MediatorConfig, playback: Playback, opened: Opened | None) -> Operator:
+        """Return what does in a replay what the operator's side did; it takes of `opened` the way inside."""
+        from mediator.playback.operator import Operator
+
+        return Operator(
+            playback,
+            self._engine,
+            self._ledger,
+            connect=None if opened is None else opened.connect,
+            change=self._put,
+            changes=config.changes,
+        )
 
     def start(self) -> None:
         """Begin to serve; returns at once."""
@@ -188,11 +204,15 @@ class Mediator:
         while self._changes:
             policy, loaded = self._changes.pop(0)
             try:
-                self._ledger.append(loaded, durable=True)
-                self._standing.policy = policy
-                self._engine.recheck()
+                self._put(policy, loaded)
             except RecordError:
                 return  # the run is marked, and nothing passes any more
+
+    def _put(self, policy: Policy, loaded: PolicyLoaded) -> None:
+        """Put a policy into force, on the record first. Raises RecordError."""
+        self._ledger.append(loaded, durable=True)
+        self._standing.policy = policy
+        self._engine.recheck()
 
     async def _check(self) -> None:
         """End what rules allowed until now, a moment after their time is up."""
@@ -219,6 +239,8 @@ class Mediator:
         ]
         if self._ports is not None:
             await self._ports.serve()
+        if self._operator is not None:
+            self._operator.start()
         await stopping.wait()
         await self._drained()
         for server in servers:
@@ -227,6 +249,8 @@ class Mediator:
         await _quiet(gate.tasks, self._engine)
         if self._ports is not None:
             await self._ports.stop()
+        if self._operator is not None:
+            await self._operator.stop()
         watcher.read()
         loop.remove_reader(self._sockets.packets)
         watcher.close()

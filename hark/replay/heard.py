@@ -39,7 +39,7 @@ class Heard:
         ):
             found = found or self._talks.hushed(number)
         if event.end and event.error:
-            self._talks.ended(number)
+            self._talks.ended(number, event.error)
         return found
 
     def _mcp(self, event: McpMessage) -> Differs | None:
@@ -51,7 +51,7 @@ class Heard:
         if not event.data:
             if found is None and event.note.startswith(BY_AGENT):
                 found = self._talks.hushed(event.connection)
-            self._talks.ended(event.connection)
+            self._talks.ended(event.connection, event.note)
         return found
 
     def _message(self, event: WebSocketMessage) -> Differs | None:

@@ -359,16 +359,16 @@ class Score:
         if event.error.startswith(AGENT_ENDED) and recorded.left is not None:
             self._bind(live, recorded)
             self._done(recorded.left)
-        elif recorded.is_websocket(event.status):
-            self._talk_ended(live, recorded, event)
         elif event.error.startswith(REFUSED) and isinstance(recorded.parts[-1].piece, Refused):
             self._bind(live, recorded)
             live.at = len(recorded.parts)
             self._latest = recorded.parts[-1]
+        elif live.recorded is not None and (event.error or recorded.is_websocket(event.status)):
+            self._ended_alike(live, recorded, event)
         return None
 
-    def _talk_ended(self, live: Live, recorded: Recorded, event: LlmResponseEnd) -> None:
-        """Whoever hung up first: both had said all, or it ended as it did then."""
+    def _ended_alike(self, live: Live, recorded: Recorded, event: LlmResponseEnd) -> None:
+        """Take its end for used where it ended by itself as it did then: whoever hung up first."""
         last = recorded.parts[-1].piece
         ended = "" if isinstance(last, End) else last.reason if isinstance(last, Failed) else None
         if live.at == len(recorded.parts) - 1 and event.error == ended:

@@ -168,14 +168,19 @@ class Talks:
         self._tell(live)
         return None
 
-    def ended(self, number: int) -> None:
-        """Take that nothing more is said in it by anybody."""
+    def ended(self, number: int, error: str = "") -> None:
+        """Take that nothing more is said in it by anybody, and why."""
         live = self._live.get(number)
         if live is None:
             return
         live.over = True
-        if live.part is not None and isinstance(live.part.piece, End):
-            live.at += 1  # it did not matter any more
+        match None if live.part is None else live.part.piece:
+            case End():
+                live.at += 1  # it did not matter any more
+            case Failed(reason) if reason == error:
+                live.at += 1  # it came about by itself
+            case _:
+                pass
 
     def unconsumed(self) -> Iterator[str]:
         """Name what was not said again, or not used."""

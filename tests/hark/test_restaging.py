@@ -88,8 +88,10 @@ def test_nothing_that_a_bundle_asks_for_is_granted(tmp_path: Path, folders: Thro
     assert os.listdir(home) == []
     assert prepared.secrets == ()  # what a broker would give away
     assert prepared.policy.publish == ()
-    assert prepared.plan.published == ()
-    assert prepared.toolservers.programs == ()
+    assert prepared.plan.published == (8080,)  # for what was said to it then, and is played into the agent
+    (program,) = prepared.toolservers.programs
+    assert (program.name, program.argv, dict(program.env)) == ("tools", (), {})
+    assert "/run/hark/mcp/bin/tools" in prepared.plan.files
     assert prepared.upstreams == {}
     assert prepared.policy.raw == raw
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from dnslib import QTYPE, DNSRecord
 
+from hark.bundle.events import PolicyLoaded
 from hark.policy.model import DEFAULT_SURFACES, HostRule, Policy, Rule, Secret, Surface
 from launcher.plan import Sockets
 from mediator.authority import Destination
@@ -147,6 +148,7 @@ def running(
     mcp: tuple[Program, ...] = (),
     published: Opened | None = None,
     playback: Playback | None = None,
+    changes: Mapping[int, tuple[Policy, PolicyLoaded]] | None = None,
 ) -> Iterator[Rig]:
     """Run a mediator that allows `allow` and what `rules` say, or under `policy`."""
     recorder = recorder or ListRecorder()
@@ -160,6 +162,7 @@ def running(
         proxies=proxies,
         mcp=mcp,
         playback=playback,
+        changes=changes or {},
     )
     with ExitStack() as stack:
         sockets = loopback_sockets()
