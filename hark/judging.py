@@ -8,7 +8,7 @@ a ReplayError.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from hark.bundle.bounds import RunEnd
@@ -24,6 +24,7 @@ from hark.replaying import Course, frames_of
 from hark.visible import visible
 
 EQUAL: Final = "REPLAY-EQUAL"
+RENAMED: Final = "REPLAY-EQUAL-RENAMED"
 DIVERGED: Final = "REPLAY-DIVERGED"
 EXIT_DIVERGED: Final = 1
 EXIT_TRUNCATED: Final = 3
@@ -50,7 +51,9 @@ class Judgement:
     @property
     def word(self) -> str:
         """The verdict."""
-        return DIVERGED if self.why else EQUAL
+        if self.why:
+            return DIVERGED
+        return RENAMED if self.course.renaming.pairs else EQUAL
 
     @property
     def exit_code(self) -> int:
@@ -75,7 +78,9 @@ def judge(course: Course) -> Judgement:
     uncovered = [one for one in course.report.divergences[:1] if one.kind == "uncovered"]
     if uncovered:
         raise ReplayError(f"it cannot be replayed: {uncovered[0].words}")
-    was, now = (actions(frames_of(path), course.rules) for path in (course.recalled.path, course.bundle))
+    undone = replace(course.rules, undo=course.renaming.undone) if course.renaming.pairs else course.rules
+    was = actions(frames_of(course.recalled.path), course.rules)
+    now = actions(frames_of(course.bundle), undone)
     ends = (was.end, now.end)
     programs = tuple(_other_programs(was, now))
     if course.recalled.truncated:
@@ -142,6 +147,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         count = judgement.compared.equal_actions
         yield f"{judgement.word}, {count} action{'' if count == 1 else 's'}{broken}"
         yield f"  digest {judgement.compared.recorded_digest.hex()}"
+    yield from (f"  {was} is called {now} here" for was, now in course.renaming.pairs.items())
     held = f"{report.held} held for {report.held_s:.1f} s" if report.held else "none held"
     yield f"  {report.released} releases, {held}; {report.dials} dials, {course.packets} packets"
     yield f"  signed by {course.signer}"
@@ -181,6 +187,7 @@ def _record(judgement: Judgement) -> dict[str, object]:
             {"kind": one.kind, "words": one.words, "event": one.event, "details": list(one.details)}
             for one in report.divergences
         ],
+        "renaming": dict(course.renaming.pairs),
         "programs": list(judgement.programs),
         "unconsumed": list(report.unconsumed),
         "out_of_order": list(report.early),

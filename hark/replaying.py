@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from hark.preparation import Prepared
     from hark.replay.canonical import Canonical, Rules
     from hark.replay.recorded import Frame
+    from hark.replay.renamed import Renaming
+    from hark.replay.renames import Renames
     from hark.replay.score import Score
     from hark.throwaway import Throwaway
     from mediator.config import MediatorConfig, Recorder
@@ -59,6 +61,8 @@ class Asked:
     realtime: bool = False
     keep: str | None = None
     truncated: bool = False
+    renaming: bool = False
+    """Take a request for a recorded one that differs from it by identifiers alone, and say so."""
     output: str | None = None
     key: str | None = None
 
@@ -79,6 +83,8 @@ class Course:
     kept: str | None
     failure: str | None
     """Why the replay itself broke down."""
+    renaming: Renaming
+    """What the replay calls recorded identifiers; empty unless that was asked for."""
     ran_on: bool
     """Whether the agent did all that was recorded, and more than a recording that breaks off has."""
 
@@ -270,6 +276,7 @@ class Replayed(Run):
         recalled: Recalled,
         asked: Asked,
     ) -> None:
+        from hark.replay.renames import Renames
         from hark.timing import Timing
         from mediator.playback.playback import Playback
 
@@ -277,7 +284,9 @@ class Replayed(Run):
         self._recalled = recalled
         self._packets = 0
         self.rules = rules_of(recalled, prepared.policy)
-        self.score, times = _score(recalled, self.rules)
+        self._renames = Renames()
+        renames = self._renames if asked.renaming else None
+        self.score, times = _score(recalled, self.rules, renames)
         self._policies = dict(_changes(self.score, prepared)) if asked.given.policy is None else {}
         self.timing = Timing(recalled.start.started_at, times)
         self.playback = Playback(
@@ -355,6 +364,7 @@ class Replayed(Run):
             report=self.playback.report(),
             packets=self._packets,
             rules=self.rules,
+            renaming=self._renames.renaming,
             notes=staged.notes,
             kept=asked.keep,
             failure=self.failure or self.limit,
@@ -379,7 +389,7 @@ def _changes(score: Score, prepared: Prepared) -> Iterator[tuple[int, tuple[Poli
             yield part.seq, (policy, record.loaded(prepared, policy))
 
 
-def _score(recalled: Recalled, rules: Rules) -> tuple[Score, list[int]]:
+def _score(recalled: Recalled, rules: Rules, renames: Renames | None) -> tuple[Score, list[int]]:
     """Read the recording, and when it had something come in."""
     from hark.determinism import INBOUND
     from hark.replay.score import Score
@@ -392,7 +402,7 @@ def _score(recalled: Recalled, rules: Rules) -> tuple[Score, list[int]]:
                 times.append(frame.time_ns)
             yield frame
 
-    return Score(noting(), rules, _nearest), times
+    return Score(noting(), rules, _nearest, renames=renames), times
 
 
 def _zone(recalled: Recalled) -> ZoneInfo | None:
@@ -407,17 +417,9 @@ def _zone(recalled: Recalled) -> ZoneInfo | None:
 
 def _nearest(missed: Canonical, recorded: Sequence[tuple[int, Canonical]]) -> str:
     """Say which recorded request a missed one comes nearest to, and where it differs."""
-    from hark.replay.nearest import NAMED, Sketches
+    from hark.replay.nearest import among
 
-    sketches = Sketches()
-    for seq, request in recorded:
-        sketches.add(seq, request)
-    found = sketches.nearest(missed, dict(recorded).__getitem__)
-    if found is None:
-        return "all that was recorded has been asked for"
-    named = " and ".join(map(str, found.differences[:NAMED]))
-    more = len(found.differences) - NAMED
-    return f"nearest is event {found.seq}: {named}" + (f", and {more} more differ" if more > 0 else "")
+    return among(missed, recorded) or "all that was recorded has been asked for"
 
 
 def rules_of(recalled: Recalled, policy: Policy) -> Rules:

@@ -24,6 +24,7 @@ SPEC: Final = Spec(
         Option("key", "sign that with this private key instead of your own", "FILE"),
         Option("realtime", "wait as long for each answer as when it was recorded"),
         Option("truncated", "replay a bundle that breaks off, as far as it goes"),
+        Option("allow-renaming", "take identifiers that are drawn anew for the recorded ones, and list them"),
         Option("json", "print the verdict as one JSON object, and the command's own output on stderr"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to replay, or the id of a run of this machine"),),
@@ -57,6 +58,7 @@ def run(args: Args) -> int:
         realtime=args.flag("realtime"),
         keep=args.text("keep"),
         truncated=args.flag("truncated"),
+        renaming=args.flag("allow-renaming"),
         output=args.text("o"),
         key=args.text("key"),
     )

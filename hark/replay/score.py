@@ -47,6 +47,7 @@ from hark.replay.recorded import (
     read,
     words_of,
 )
+from hark.replay.renames import Renames
 from hark.replay.talks import Differs, LiveTalk, Talks
 
 type Nearest = Callable[[Canonical, Sequence[tuple[int, Canonical]]], str]
@@ -103,9 +104,15 @@ class Score:
     """One recording, and how far a replay of it is."""
 
     def __init__(
-        self, frames: Iterable[Frame], rules: Rules = NO_RULES, nearest: Nearest = named_alike
+        self,
+        frames: Iterable[Frame],
+        rules: Rules = NO_RULES,
+        nearest: Nearest = named_alike,
+        *,
+        renames: Renames | None = None,
     ) -> None:
-        """`rules` are the recorded run's."""
+        """`rules` are the recorded run's; `renames` is there where a renaming was asked for."""
+        self._renames = renames
         self.recording = read(frames, rules)
         self._rules = rules
         self._nearest = nearest
@@ -292,7 +299,11 @@ class Score:
         """See at the end of a request that was matched by its head that it was the same to the end."""
         if recorded.end is None:
             return None
-        if live.gathered.canonical(self._rules).key != recorded.key(self._rules):
+        mine = live.gathered.canonical(self._rules)
+        same = mine.key == recorded.key(self._rules)
+        if not same and self._renames is not None:
+            same = self._renames.find(mine, [recorded], self._rules) is not None
+        if not same:
             return self._miss(live, [recorded])
         self._done(recorded.end)
         return None
@@ -301,12 +312,17 @@ class Score:
         """Find the recording of a request that is known to its end."""
         key = live.gathered.canonical(self._rules).key
         recorded = next((one for one in self._left.values() if self._same(one, live.request, key)), None)
+        if recorded is None and self._renames is not None:
+            mine = live.gathered.canonical(self._rules)
+            recorded = self._renames.find(mine, self._left.values(), self._rules)
         if recorded is None:
             times = self._spent.get(key, 0)
             if not times:
                 return self._miss(live, self._left.values())
             often = f"{times} times" if times > 1 else "once"
             return Miss(live.request, f"it was made {often} when it was recorded, and is made again", "")
+        if self._renames is not None:
+            self._renames.serve(recorded)
         self._settle_claims(live, recorded)
         self._done(recorded.head)
         if recorded.end is not None:

@@ -13,12 +13,13 @@ from tests.e2e.test_mcp import AGENT as MCP_AGENT
 from tests.e2e.test_mcp import notes
 from tests.e2e.test_publish import fetch
 from tests.e2e.test_publish import serving as published
+from tests.e2e.test_replay import PYTHON
 from tests.e2e.test_tcp import allowed
 from tests.e2e.test_websockets import AIOHTTP, WEBSOCKETS
 from tests.fakes.raw import echo, raw_server
 from tests.fakes.talker import echo as talk_back
 from tests.fakes.talker import talking_to
-from tests.fakes.upstream import serving
+from tests.fakes.upstream import Call, serving
 
 pytestmark = pytest.mark.e2e
 
@@ -112,3 +113,35 @@ def test_a_policy_that_changed_while_it_ran_changes_again(rootless: Desk) -> Non
         out, err = run.communicate(b"go\n", timeout=60)
     assert out.decode() == "GET /then 0", err.decode()
     assert_equal(replayed(rootless))
+
+
+NAMED = """
+import json, urllib.request
+name = open("/proc/sys/kernel/random/uuid").read().strip()
+last = ""
+for turn in range(2):
+    body = json.dumps({"turn": turn, "name": name, "last": last}).encode()
+    request = urllib.request.Request("https://api.example/v1", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        last = answer.read().decode()
+    assert name in last
+print("fine")
+"""
+
+
+def test_an_identifier_that_nothing_can_repeat_is_renamed_where_that_is_allowed(rootless: Desk) -> None:
+    rootless.write("agent.py", NAMED)
+    with serving("api.example") as server:
+
+        @server.on("/v1")
+        def answer(call: Call) -> None:
+            call.reply(200, b"you are " + json.loads(call.body)["name"].encode())
+
+        options = rootless.toward(server, "api.example")
+        ok(rootless.run(*options, "--", PYTHON, "agent.py"))
+    verdict = replayed(rootless)
+    assert verdict["verdict"] == "REPLAY-DIVERGED"
+    assert "no recording for POST api.example/v1; nearest is event " in verdict["why"]
+    verdict = replayed(rootless, "-allow-renaming")
+    assert verdict["verdict"] == "REPLAY-EQUAL-RENAMED", verdict["why"]
+    assert len(verdict["renaming"]) == 1

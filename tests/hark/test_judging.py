@@ -9,9 +9,10 @@ import pytest
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
 from hark.errors import ReplayError
-from hark.judging import DIVERGED, EQUAL, Judgement, judge
+from hark.judging import DIVERGED, EQUAL, RENAMED, Judgement, judge
 from hark.recalled import recall
 from hark.replay.canonical import NO_RULES
+from hark.replay.renamed import Renaming
 from hark.replaying import Course
 from mediator.playback.playback import Divergence, Report
 from tests.support.recordings import bundle
@@ -32,13 +33,16 @@ WELL = Report(5, 0, 0.0, (), (), (), 0)
 def judged(tmp_path: Path, replayed: list[Any], report: Report = WELL, **changes: Any) -> Judgement:
     """Judge a replay that recorded this; `changes` are of its bundle, or of the course."""
     course = {key: changes.pop(key) for key in ("packets", "failure", "ran_on", "notes") if key in changes}
+    renaming = changes.pop("renaming", Renaming())
     whole = changes.pop("whole", True)
     ends = {} if whole else {"end": None}
     recording = bundle(tmp_path / "run.hark", *RECORDED, seal=whole, **ends)
     again = bundle(tmp_path / "again.hark", *replayed, **changes)
     known = {"packets": 0, "failure": None, "ran_on": False, "notes": ()} | course
     recalled = recall(recording, truncated=True)
-    return judge(Course(recalled, "ann", again, report, rules=NO_RULES, kept=None, **known))
+    return judge(
+        Course(recalled, "ann", again, report, rules=NO_RULES, renaming=renaming, kept=None, **known)
+    )
 
 
 def test_the_same_actions_are_equal_in_whatever_pieces(tmp_path: Path) -> None:
@@ -93,7 +97,9 @@ def test_another_program_is_named_first(tmp_path: Path) -> None:
     other = [ev.FsManifest({"/usr/bin/sh": bytes(31) + b"x"}, "programs")]
     recording = bundle(tmp_path / "run.hark", *RECORDED, *programs)
     again = bundle(tmp_path / "again.hark", *RECORDED[:-3], *other)
-    found = judge(Course(recall(recording), "ann", again, WELL, 0, NO_RULES, (), None, None, ran_on=False))
+    found = judge(
+        Course(recall(recording), "ann", again, WELL, 0, NO_RULES, (), None, None, Renaming(), ran_on=False)
+    )
     assert found.programs == ("/usr/bin/sh",)
     assert "/usr/bin/sh" in found.lines()[0]
 
@@ -148,3 +154,15 @@ def test_the_record_for_programs_is_whole_and_plain(tmp_path: Path) -> None:
         "end",
         "recorded_end",
     } <= record.keys()
+
+
+def test_what_is_equal_but_for_names_is_called_so_with_the_list(tmp_path: Path) -> None:
+    was, now = b"0123456789abcdef", b"fedcba9876543210"
+    renaming = Renaming().taking({was: now})
+    assert renaming is not None
+    found = judged(tmp_path, RECORDED, renaming=renaming)
+    assert (found.word, found.exit_code) == (RENAMED, 0)
+    assert f"  {was.decode()} is called {now.decode()} here" in found.lines()
+    assert found.record()["renaming"] == {was.decode(): now.decode()}
+    other = judged(tmp_path, [*RECORDED[:1], *RECORDED[3:]], renaming=renaming)
+    assert other.word == DIVERGED
