@@ -126,6 +126,54 @@ static int names_device(const char *path) {
 
 static int opens_device(const char *path, int fd) { return names_device(path) && in_force(SEEDED) ? note(fd) : fd; }
 
+/* The kernel's own identifiers: a new one at each reading, and the one of this boot, which is another elsewhere. They
+ * come through a pipe, since what a program does with what it has opened is to read it to its end. */
+enum { NO_ID, NEW_ID, BOOT_ID };
+
+static int names_id(const char *path) {
+    if (!path || strncmp(path, "/proc/sys/kernel/random/", 24) != 0) return NO_ID;
+    int kind = !strcmp(path + 24, "uuid") ? NEW_ID : !strcmp(path + 24, "boot_id") ? BOOT_ID : NO_ID;
+    return kind && in_force(SEEDED) ? kind : NO_ID;
+}
+
+static void make_id(int kind, char text[37]) {
+    static const uint8_t nobody[16];
+    static const char letters[] = "0123456789abcdef";
+    uint8_t bytes[16];
+    uint32_t key[8];
+    if (kind == NEW_ID) {
+        draw(bytes, 16);
+    } else {
+        key_for(nobody, key);
+        generate(key, 0, bytes, 16);
+    }
+    bytes[6] = (bytes[6] & 0x0f) | 0x40; /* RFC 9562, 5.4 */
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    for (int i = 0; i < 16; i++) {
+        *text++ = letters[bytes[i] >> 4], *text++ = letters[bytes[i] & 15];
+        if (i == 3 || i == 5 || i == 7 || i == 9) *text++ = '-';
+    }
+    *text = '\n';
+}
+
+static int open_id(int kind, int flags) {
+    char text[37];
+    int ends[2];
+    long failed = raw(SYS_pipe2, (long)ends, flags & (O_CLOEXEC | O_NONBLOCK), 0, 0, 0, 0);
+    if (failed < 0) {
+        errno = (int)-failed;
+        return -1;
+    }
+    make_id(kind, text);
+    raw(SYS_write, ends[1], (long)text, sizeof text, 0, 0, 0);
+    raw(SYS_close, ends[1], 0, 0, 0, 0, 0);
+    return ends[0];
+}
+
+#define IDENTIFIER(path, flags)                                                                                        \
+    int kind = names_id(path);                                                                                         \
+    if (kind && ((flags) & O_ACCMODE) == O_RDONLY) return open_id(kind, flags);
+
 static int reads_device(int fd) {
     if (fd < 0 || fd >= NOTED || !__atomic_load_n(&noted[fd], __ATOMIC_RELAXED) || !in_force(SEEDED)) return 0;
     if (is_device(fd)) return 1;
@@ -144,22 +192,32 @@ static int reads_device(int fd) {
 
 REPLACE(int, open, (const char *path, int flags, ...)) {
     MODE(flags)
+    IDENTIFIER(path, flags)
     return opens_device(path, NEXT(open)(path, flags, mode));
 }
 REPLACE(int, open64, (const char *path, int flags, ...)) {
     MODE(flags)
+    IDENTIFIER(path, flags)
     return opens_device(path, NEXT(open64)(path, flags, mode));
 }
 REPLACE(int, openat, (int folder, const char *path, int flags, ...)) {
     MODE(flags)
+    IDENTIFIER(path, flags)
     return opens_device(path, NEXT(openat)(folder, path, flags, mode));
 }
 REPLACE(int, openat64, (int folder, const char *path, int flags, ...)) {
     MODE(flags)
+    IDENTIFIER(path, flags)
     return opens_device(path, NEXT(openat64)(folder, path, flags, mode));
 }
-REPLACE(int, __open_2, (const char *path, int flags)) { return opens_device(path, NEXT(__open_2)(path, flags)); }
-REPLACE(int, __open64_2, (const char *path, int flags)) { return opens_device(path, NEXT(__open64_2)(path, flags)); }
+REPLACE(int, __open_2, (const char *path, int flags)) {
+    IDENTIFIER(path, flags)
+    return opens_device(path, NEXT(__open_2)(path, flags));
+}
+REPLACE(int, __open64_2, (const char *path, int flags)) {
+    IDENTIFIER(path, flags)
+    return opens_device(path, NEXT(__open64_2)(path, flags));
+}
 REPLACE(int, dup, (int fd)) {
     int made = NEXT(dup)(fd);
     return reads_device(fd) ? note(made) : made;
@@ -215,10 +273,20 @@ static FILE *device_stream(const char *path, const char *mode) {
     if (!stream) raw(SYS_close, fd, 0, 0, 0, 0, 0);
     return stream;
 }
+static FILE *id_stream(int kind, const char *mode) {
+    int fd = open_id(kind, strchr(mode, 'e') ? O_CLOEXEC : 0);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, mode);
+    if (fd >= 0 && !stream) raw(SYS_close, fd, 0, 0, 0, 0, 0);
+    return stream;
+}
 REPLACE(FILE *, fopen, (const char *path, const char *mode)) {
+    int kind = names_id(path);
+    if (kind && mode[0] == 'r' && !strchr(mode, '+')) return id_stream(kind, mode);
     return names_device(path) && mode[0] == 'r' && in_force(SEEDED) ? device_stream(path, mode) : NEXT(fopen)(path, mode);
 }
 REPLACE(FILE *, fopen64, (const char *path, const char *mode)) {
+    int kind = names_id(path);
+    if (kind && mode[0] == 'r' && !strchr(mode, '+')) return id_stream(kind, mode);
     return names_device(path) && mode[0] == 'r' && in_force(SEEDED) ? device_stream(path, mode) : NEXT(fopen64)(path, mode);
 }
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import struct
+import uuid
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -103,6 +105,39 @@ print(len(os.listdir("/proc/self/fd")) - held, room.raw[:8].hex())
     first = python(program)
     assert first.out.startswith("[100000, 100000, 100000] True 9 256 0\n0 "), first.err
     assert python(program).out == first.out
+
+
+KERNELS = "/proc/sys/kernel/random"
+
+
+def test_the_kernels_own_identifiers_come_from_the_seed():
+    """In every way of reading; the one of a boot stays the same, and is not this machine's."""
+    script = f"""
+cat {KERNELS}/uuid {KERNELS}/boot_id; read -r line <{KERNELS}/uuid; echo $line; echo "$(<{KERNELS}/boot_id)"
+cd {KERNELS} && wc -c uuid | cut -c1-2"""
+    first = shell(script)
+    assert first.out == shell(script).out
+    *ids, _length = first.out.split()
+    assert all(str(uuid.UUID(each)) == each and uuid.UUID(each).version == 4 for each in ids), first.err
+    assert ids[1] == ids[3] != Path(f"{KERNELS}/boot_id").read_text().strip()
+    assert len(set(ids)) == 3
+    assert shell(script, seed=bytes(32)).out != first.out
+
+
+def test_programs_of_other_kinds_read_the_kernels_identifiers_too():
+    program = f"""
+import os
+print(open("{KERNELS}/uuid").read(), open("{KERNELS}/uuid", "rb", buffering=0).read(37), os.open("{KERNELS}/uuid", os.O_RDONLY))
+try: open("{KERNELS}/uuid", "r+")
+except OSError as error: print(type(error).__name__)
+"""
+    first = python(program)
+    assert first.out == python(program).out
+    assert "Error" in first.out, first.err
+    if installed("node"):
+        script = f"console.log(require('fs').readFileSync('{KERNELS}/uuid', 'utf8'))"
+        assert len(shimmed("node", "-e", script).out) == 38
+        assert shimmed("node", "-e", script).out == shimmed("node", "-e", script).out
 
 
 def test_a_thread_and_a_process_each_have_a_stream_of_their_own():
