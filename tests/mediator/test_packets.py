@@ -26,6 +26,16 @@ def ports(destination: int) -> bytes:
     return struct.pack("!HHHH", 40000, destination, 8, 0)
 
 
+def about(source: int, code: int = 3, protocol: int = 17) -> bytes:
+    """The kernel's word on a datagram from port `source` that nobody listened for."""
+    quoted = ipv4(protocol, struct.pack("!HHHH", source, 40000, 8, 0))[14:]
+    return bytes((3, code)) + bytes(6) + quoted
+
+
+def about_v6(source: int) -> bytes:
+    return b"\x01\x04" + bytes(6) + ipv6(17, struct.pack("!HHHH", source, 40000, 8, 0))[14:]
+
+
 @pytest.mark.parametrize(
     ("frame", "expected"),
     [
@@ -34,6 +44,13 @@ def ports(destination: int) -> bytes:
         (ipv4(17, ports(53)), None),
         (ipv4(6, ports(443)), None),
         (ipv4(1, b"\x08\0"), Rejected("icmp", "203.0.113.9", 0)),
+        (ipv4(1, about(53)), None),
+        (ipv4(1, about(54)), Rejected("icmp", "203.0.113.9", 0)),
+        (ipv4(1, about(53, code=1)), Rejected("icmp", "203.0.113.9", 0)),
+        (ipv4(1, about(53, protocol=6)), Rejected("icmp", "203.0.113.9", 0)),
+        (ipv4(1, b"\x03\x03"), Rejected("icmp", "203.0.113.9", 0)),
+        (ipv6(58, about_v6(53)), None),
+        (ipv6(58, about_v6(99)), Rejected("icmpv6", "2001:db8::9", 0)),
         (ipv4(132, ports(7)), Rejected("sctp", "203.0.113.9", 7)),
         (ipv4(47, b""), Rejected("ip protocol 47", "203.0.113.9", 0)),
         (ipv4(17, ports(53), offset=0x00B9), Rejected("udp", "203.0.113.9", 0)),
