@@ -294,6 +294,7 @@ class Replayed(Run):
             lambda divergence: self.stop(f"it diverged: {divergence.words}"),
             clock=self.timing,
             idle=self._is_idle,
+            starved=self._starved,
             realtime=asked.realtime,
             zone=_zone(recalled),
         )
@@ -307,6 +308,12 @@ class Replayed(Run):
 
         process = self.boundary.process()
         return process < 0 or Idle(process)()
+
+    def _starved(self) -> float:
+        from launcher.idle import Idle
+
+        process = self.boundary.process()
+        return 0.0 if process < 0 else Idle(process).starved()
 
     def beginning(self) -> int:
         """Begin when the recorded run did: the agent sees it, and certificates are judged by it."""

@@ -5,6 +5,9 @@ running or waiting for a disk, and none having run between the looks: one that w
 is seen by the time that they ran. What cannot be read counts as busy, but an agent that has ended is idle.
 A look costs some microseconds a thread; of more than `MAX_THREADS` none is taken, and the agent is busy.
 
+How long its threads have waited for a processor is told too: on a busy machine the same work takes longer
+than it did when it was recorded.
+
 Not done here: telling who wakes by himself later (a sleep, a timer): whoever asks waits no longer than the
 recording did.
 """
@@ -36,8 +39,18 @@ class Idle:
         except _BusyError:
             return False
 
-    def _look(self) -> dict[str, bytes]:
-        """Return what each thread's time on a processor was. Raises _BusyError where one runs now."""
+    def starved(self) -> float:
+        """Seconds that the threads which live now have waited for a processor, added up; 0 if unknown."""
+        try:
+            return sum(int(times.split()[1]) for times in self._look(running=True).values()) / 1e9
+        except (_BusyError, ValueError, IndexError):
+            return 0.0
+
+    def _look(self, *, running: bool = False) -> dict[str, bytes]:
+        """Return what each thread's times are: on a processor, and waiting for one.
+
+        Raises _BusyError where one runs, unless `running`.
+        """
         seen: dict[str, bytes] = {}
         waiting = [str(self._pid)]
         while waiting:
@@ -50,14 +63,14 @@ class Idle:
             if len(seen) + len(threads) > MAX_THREADS:
                 raise _BusyError
             for thread in threads:
-                waiting += self._thread(f"{tasks}/{thread}", thread, seen)
+                waiting += self._thread(f"{tasks}/{thread}", thread, seen, running=running)
         return seen
 
-    def _thread(self, folder: str, thread: str, seen: dict[str, bytes]) -> list[str]:
+    def _thread(self, folder: str, thread: str, seen: dict[str, bytes], *, running: bool) -> list[str]:
         """Look at one thread and return the processes that it made."""
         try:
             state = _read(f"{folder}/stat")
-            if state[state.rindex(b")") + 2] in _RUNNING:
+            if not running and state[state.rindex(b")") + 2] in _RUNNING:
                 raise _BusyError
             seen[thread] = _read(f"{folder}/schedstat")
             return _read(f"{folder}/children").decode().split()

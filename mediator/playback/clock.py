@@ -26,6 +26,15 @@ type Idle = Callable[[], bool]
 """MUST tell whether no thread of the agent's has anything to do, and cost well under a millisecond."""
 
 
+type Starved = Callable[[], float]
+"""MUST tell how many seconds the agent's threads have waited for a processor so far, added up."""
+
+
+def never_starved() -> float:
+    """Say so of an agent that cannot be looked at."""
+    return 0.0
+
+
 def always_idle() -> bool:
     """Say so of an agent that cannot be looked at."""
     return True

@@ -25,7 +25,7 @@ from hark.replay.pieces import Action, End, Failed, Head, Part, Refused, Withhel
 from hark.replay.recorded import Recorded, words_of
 from hark.replay.score import Score
 from hark.replay.talks import Differs, LiveTalk
-from mediator.playback.clock import Clock, Idle, RealClock, always_idle
+from mediator.playback.clock import Clock, Idle, RealClock, Starved, always_idle, never_starved
 
 STALL_S: Final = 5.0  # more than a program takes to start another; below what a person waits without asking
 STALL_TIMES: Final = 3  # of what the recording took: this machine may be slower
@@ -34,6 +34,9 @@ LOOK_S: Final = 0.02  # between looks at an agent that something is held for
 STEP_S: Final = 0.0002  # between looks at an agent that is busy right before a release
 ALONG_NS: Final = 10_000_000  # what a server writes at once may come in two reads
 INPUT_S: Final = 0.002  # for who was let go on to write input to the agent
+STARVED_TIMES: Final = 4
+STARVED_S: Final = 2.0
+"""How much longer than when it was recorded an agent is given that waits for a processor."""
 SETTLE_S: Final = (
     0.002  # for who was woken by the part before this one to come to run, however short the gap was
 )
@@ -102,6 +105,7 @@ class Playback:
         *,
         clock: Clock | None = None,
         idle: Idle = always_idle,
+        starved: Starved = never_starved,
         realtime: bool = False,
         zone: tzinfo | None = None,
         stall_s: float = STALL_S,
@@ -111,6 +115,7 @@ class Playback:
         self._on_diverged = on_diverged
         self._clock = clock or RealClock()
         self._idle = idle
+        self._starved = starved
         self._realtime = realtime
         self._zone = zone
         self._stall_s = stall_s
@@ -360,8 +365,16 @@ class Playback:
             since = (part.time_ns - self._last_ns) / 1e9 - (time.monotonic() - self._last_real)
             await asyncio.sleep(max(0.0, since))
             return
-        deadline = time.monotonic() + max(gap, SETTLE_S)
-        while time.monotonic() < deadline and not self._idle():  # noqa: ASYNC110  # it is looked at
+        if not self._idle():
+            await self._settled(max(gap, SETTLE_S))
+
+    async def _settled(self, allowed_s: float) -> None:
+        """Wait until the agent is idle: at most so long, and for as long as others kept it from running."""
+        began, before = time.monotonic(), self._starved()
+        while not self._idle():
+            late = time.monotonic() - began - allowed_s
+            if late >= 0 and late >= min(self._starved() - before, STARVED_TIMES * allowed_s + STARVED_S):
+                return
             await asyncio.sleep(STEP_S)
 
     async def _release(self, part: Part, waiting: _Waiting) -> None:

@@ -116,3 +116,22 @@ def test_what_cannot_be_read_as_a_state_is_busy_and_so_are_too_many_threads(
     made_up(tmp_path, 6, "S")
     monkeypatch.setattr(idle, "MAX_THREADS", 1)
     assert not Idle(5, str(tmp_path))()
+
+
+def test_who_waits_for_a_processor_is_starved_and_who_sleeps_is_not() -> None:
+    """Three that compute on one processor: each is kept from it while the others run."""
+    pinned = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+    spin = f"{pinned}; print(flush=True)\nwhile True: pass"
+    with program(spin) as one, program(spin), program(spin):
+        look = Idle(one.pid)
+        before = look.starved()
+        deadline = time.monotonic() + 20
+        while look.starved() < before + 0.05 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert look.starved() >= before + 0.05
+    with program("import sys; print(flush=True); sys.stdin.read()") as one:
+        assert becomes(Idle(one.pid), True)
+        before = Idle(one.pid).starved()
+        time.sleep(0.2)
+        assert Idle(one.pid).starved() - before < 0.1
+    assert Idle(one.pid).starved() == 0.0

@@ -1,10 +1,14 @@
 """A recorded run played back: the same bytes to the same client, from no server."""
 
+import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
 from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd
+from hark.replay.score import Score
+from mediator.playback.playback import Playback
 from tests.mediator.playback.rig import changed, frames_of, playing, recording
 from tests.mediator.rig import API, Rig, pair
 
@@ -122,3 +126,19 @@ def test_an_agent_that_waits_for_more_than_a_recording_that_breaks_off_has_is_to
         why = played.wait_diverged()
     assert why.kind == "stall"
     assert f"waits for more of the answer to POST {API}/1 than was recorded" in why.words
+
+
+@pytest.mark.parametrize("starving", [True, False])
+def test_an_agent_that_is_kept_from_the_processors_is_waited_for_longer(starving: bool) -> None:
+    """The control is one that computes by itself: it gets what it had when it was recorded, and no more."""
+    began = time.monotonic()
+
+    def done() -> bool:
+        return time.monotonic() > began + (0.2 if starving else 3600)
+
+    def starved() -> float:
+        return 100 * (time.monotonic() - began) if starving else 0.0
+
+    playback = Playback(Score([]), lambda _: None, idle=done, starved=starved)
+    asyncio.run(playback._settled(0.01))
+    assert done() == starving
