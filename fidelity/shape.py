@@ -1,8 +1,9 @@
 """What a shape is, and where it is found. Nothing is run here.
 
 A shape is a folder with `shape.py`, whose `SHAPE` says what is served and what must have been seen, and
-`policy.toml`, in which `$packages` stands for the fetched Python packages, `$python` for the interpreter and
-`$outside` for a directory that the agent does not reach. What else lies there is put into its project.
+`policy.toml`. In that and in the command `$packages` stands for the fetched Python packages, `$npm` for those
+from npm, `$agents` for the agents from PyPI, `$python` for the interpreter and `$outside` for a directory the
+agent does not reach. What else lies there is put into its project.
 """
 
 import functools
@@ -77,6 +78,8 @@ class Shape:
     """A program of the system's without which there is nothing to try."""
     packages: bool = False
     """Whether it needs the packages that `make .clients/.done` fetches."""
+    agents: bool = False
+    """Whether it needs those that `make .agents/.done` fetches."""
     quick: bool = True
     """Whether it is among those of `make test`, if it needs nothing fetched."""
     code: int = 0
@@ -102,7 +105,7 @@ class Folder:
     @property
     def in_make_test(self) -> bool:
         """Whether it is tried wherever hark is tested."""
-        return self.shape.quick and not self.shape.packages
+        return self.shape.quick and not self.shape.packages and not self.shape.agents
 
     @property
     def policy(self) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from fidelity.shape import PYTHON, Folder, folders
 from hark.policy.parse import parse_policy
 
-SHAPES = folders()
+SHAPES = (*folders(), *folders("heavy"))
 WANTED = {
     "anthropic_async", "anthropic_stream", "anthropic_sync", "cache", "curl", "denied_host", "edits",
     "exit_3", "fork", "gather_50", "gather_8", "git_clone", "gzip", "http2", "incident", "langgraph",
@@ -18,6 +18,8 @@ WANTED = {
     "source_tempfile", "source_uuid1", "spawn", "sse", "sse_500", "stdin", "terminal", "threads",
     "tree", "ttl", "wait_first", "websocket", "work_queue",
 }  # fmt: skip
+HEAVY = {"clai", "claude_code", "codex", "gemini_cli", "llm", "mini_swe", "openai_agents", "smolagents"}
+"""Public agents as they are published."""
 
 
 def named(folder: Folder) -> str:
@@ -25,30 +27,33 @@ def named(folder: Folder) -> str:
 
 
 def test_every_promised_shape_is_there() -> None:
-    assert {folder.name for folder in SHAPES} >= WANTED
+    assert {folder.name for folder in SHAPES} >= WANTED | HEAVY
+    assert {folder.name for folder in folders("heavy")} == HEAVY
 
 
 def test_most_shapes_are_tried_in_make_test_and_none_of_those_needs_packages() -> None:
     tried = [folder for folder in SHAPES if folder.in_make_test]
     assert len(tried) > len(SHAPES) // 2
-    assert not any(folder.shape.packages for folder in tried)
+    assert not any(folder.shape.packages or folder.shape.agents for folder in tried)
 
 
 def test_what_cannot_be_covered_says_why() -> None:
-    assert {folder.name for folder in SHAPES if folder.shape.not_covered} == {"race", "work_queue"}
+    assert {folder.name for folder in SHAPES if folder.shape.not_covered} == {"codex", "race", "work_queue"}
 
 
 @pytest.mark.parametrize("folder", SHAPES, ids=named)
 def test_a_shape_has_a_policy_and_the_program_that_it_starts(folder: Folder) -> None:
-    known = {"packages": "/packages", "python": "/usr/bin/python3", "outside": "/outside"}
+    fetched = {"packages": "/packages", "npm": "/npm", "agents": "/agents"}
+    known = fetched | {"python": "/usr/bin/python3", "outside": "/outside"}
     text = Template(folder.policy.read_text()).substitute(known)
     policy = parse_policy(text.encode(), "policy.toml")
     started = folder.shape.command[1]
-    assert started in folder.files()
+    assert started in folder.files() or folder.name in HEAVY
     assert "shape.py" not in folder.files()
     assert folder.shape.about
-    assert ("/packages" in policy.read_paths) == folder.shape.packages
-    if folder.shape.command[0] != PYTHON:
+    assert bool({"/packages", "/npm"} & set(policy.read_paths)) == folder.shape.packages
+    assert ("/agents" in policy.read_paths) == folder.shape.agents
+    if folder.shape.command[0] != PYTHON and folder.name not in HEAVY:
         assert folder.shape.program or folder.shape.command[0] in ("sh", "bash")
 
 
