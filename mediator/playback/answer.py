@@ -104,10 +104,10 @@ class PlayedServer(layer.Layer):
             yield turn
             if self.over or not turn.granted:
                 break
-            for event in self._said(part.piece):
-                yield ReceiveHttp(event)
-            if self._playback.ends_at_once(self._exchange):
-                yield ReceiveHttp(ResponseEndOfMessage(self._stream_id))
+            while part is not None:
+                for event in self._said(part.piece):
+                    yield ReceiveHttp(event)
+                part = self._playback.along_with(self._exchange, part)
         self.over = True
 
     def _said(self, piece: Piece) -> Iterator[HttpEvent]:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from hark.bundle.events import Event, Input
-from hark.replay.pieces import Action, End, Failed, Head, Part, Refused, Withheld
+from hark.replay.pieces import Action, Data, End, Failed, Head, Part, Refused, Withheld
 from hark.replay.recorded import Recorded, words_of
 from hark.replay.score import Score
 from hark.replay.talks import Differs, LiveTalk
@@ -211,29 +211,29 @@ class Playback:
         live = self.score.of(exchange)
         return None if live is None else live.part
 
-    def ends_at_once(self, exchange: int) -> bool:
-        """Tell whether the end of an answer comes with what was let in just now, and take it for whole then.
+    def along_with(self, exchange: int, before: Part) -> Part | None:
+        """Return what of an answer comes with the part that was let in just now, as let in; None: nothing.
 
-        An agent that knows the length, or that no more is to come, may be gone before an end has its turn.
+        An agent that needs no more than a head, or knows the length, may be gone before what had come with it
+        when it was recorded has a turn of its own.
         """
         live = self.score.of(exchange)
         part = None if live is None else live.part
-        if live is None or live.recorded is None or part is None or not isinstance(part.piece, End):
-            return False
-        if not live.recorded.has_length and not self._came_along(part):
-            return False
+        if live is None or live.recorded is None or part is None or self.diverged or self._over:
+            return None
+        counted = isinstance(part.piece, End) and live.recorded.has_length
+        if not counted and not (_is_along(before, part) and self._is_next(part)):
+            return None
         self._counts.released += 1
-        if not live.recorded.has_length:
+        if not counted:
             self._clock.release(part.time_ns, max(0, part.time_ns - self._last_ns))
             self._last_ns = max(part.time_ns, self._last_ns)
         self.score.released(part)
         self._changed.set()
-        return True
+        return part
 
-    def _came_along(self, part: Part) -> bool:
-        """Tell whether an end was recorded as good as in one with what was let in last."""
-        gap_ns = part.time_ns - self.score.last_ns
-        return gap_ns < ALONG_NS and self.score.next() is part and self.score.may_release(part)
+    def _is_next(self, part: Part) -> bool:
+        return self.score.next() is part and self.score.may_release(part)
 
     def take(self) -> Part | None:
         """Return the part whose turn the last decision has to wait for. MUST be asked right after it."""
@@ -442,6 +442,13 @@ class Playback:
             if not waiting.go.done():
                 waiting.go.set_result(False)
         self._changed.set()
+
+
+def _is_along(before: Part, part: Part) -> bool:
+    """Tell whether a part of an answer was recorded in one, or as good as in one, with the one before it."""
+    if isinstance(part.piece, Data):
+        return isinstance(before.piece, Head) and before.seq == part.seq
+    return isinstance(part.piece, End) and part.time_ns - before.time_ns < ALONG_NS
 
 
 def _stall(part: Part, words: str, awaited: Action | None) -> Divergence:

@@ -14,5 +14,4 @@ SHAPE = Shape(
     about="an agent that leaves without reading the answer's body",
     serve=routes({"/note": echo}),
     expect=expect,
-    quick=False,
 )

@@ -18,6 +18,7 @@ from hark.bundle.events import (
     RequestChunk,
     Trailers,
 )
+from mediator.playback import playback
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import Answer, Call, early
 from tests.mediator.playback.rig import Played, frames_of, playing, recording
@@ -119,6 +120,30 @@ def test_an_agent_that_knows_the_last_event_may_leave_with_it(tmp_path: Path) ->
     until_done.replayed = False
     first, second, _, played = twice(tmp_path, until_done, {"/done": done})
     assert (first, second) == (b"", b"")
+    assert played.playback.report().unconsumed == ()
+
+
+def test_an_agent_that_leaves_with_the_head_leaves_an_answer_that_was_whole_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The body had come in one with the head: the agent must not be able to go in between."""
+
+    def head_only(rig: Rig) -> str:
+        with rig.tls(API) as sock:
+            sock.sendall(get("/left"))
+            sock.recv(1)
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+        return end.error
+
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, upstream):
+        upstream.routes["/left"] = lambda call: call.reply(200, b"not read")
+        assert not head_only(rig)
+    monkeypatch.setattr(
+        playback, "SETTLE_S", 0.5
+    )  # whoever waits between the two waits long enough to see it
+    with playing(frames_of(path), API, idle=lambda: False) as played:
+        assert not head_only(played.rig)
     assert played.playback.report().unconsumed == ()
 
 
