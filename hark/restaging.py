@@ -165,7 +165,13 @@ def _controlled(
         log = clocklog.unpack(recalled.clock)
     except BundleError as error:
         raise ReplayError(str(error)) from None
-    return determinism.arrange(rules, environ, writable(grants), seed=recorded.seed, recorded=log)
+    found = determinism.arrange(rules, environ, writable(grants), seed=recorded.seed, recorded=log)
+    if found.missing and any(word.endswith("preload") for word in recorded.mechanisms):
+        raise ReplayError(
+            "the recorded run's clock and randomness were under control, and cannot be here: "
+            f"{found.missing}; a C compiler is needed"
+        )
+    return found
 
 
 def _uncontrolled(controlled: determinism.Determinism) -> Iterator[str]:

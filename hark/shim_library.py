@@ -2,17 +2,19 @@
 
 Built once for each state of source and compiler, and kept beside the bundles, where no agent sees it. Only
 compilers in the system's own folders are used, without the caller's environment: a program of that name in a
-project would run with the caller's rights. Several first runs at once each build their own and keep one.
+project would run with the caller's rights. Of several first runs at once one builds, and the others wait.
 Nothing is refused for want of it: without it a run is recorded, and says that clock and randomness are not.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from hark.bundle.store import runs_directory
@@ -21,11 +23,12 @@ from hark.places import within
 COMPILERS: Final = ("cc", "gcc", "clang")
 _FOLDERS: Final = ("/usr/bin", "/usr/local/bin", "/bin")
 _FLAGS: Final = (
-    *("-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-lto"),
+    *("-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-lto"),
     *("-U_FORTIFY_SOURCE", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"),
 )
 _LIBRARIES: Final = ("-ldl",)
-_TIMEOUT_S: Final = 60.0
+_TIMEOUT_S: Final = 300.0  # it takes a second where nothing else runs, and minutes have been seen
+_SCRATCH: Final = ".build-"
 _NAME_BYTES: Final = 12
 
 
@@ -65,7 +68,8 @@ def library(environ: Mapping[str, str], writable: Iterable[str]) -> bytes:
         if kept is None and compiler is None:
             raise NoLibraryError(f"there is no C compiler ({', '.join(COMPILERS)}) in {_FOLDERS[0]}")
         if kept is None and compiler is not None:
-            kept = _build(parts, compiler, folder, _name(stem, compiler))
+            with _alone(folder):
+                kept = _kept(folder, stem, compiler) or _build(parts, compiler, folder, _name(stem, compiler))
         with open(str(kept), "rb") as file:
             return file.read()
     except OSError as error:
@@ -107,9 +111,23 @@ def _kept(folder: str, stem: str, compiler: str | None) -> str | None:
     return None
 
 
-def _build(parts: Mapping[str, bytes], compiler: str, folder: str, name: str) -> str:
+@contextlib.contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """Make the folder, and wait until nobody else builds in it; what builds left that were killed goes."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as scratch:
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for name in os.listdir(folder):
+            if name.startswith(_SCRATCH):
+                shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
+        yield
+    finally:
+        os.close(held)
+
+
+def _build(parts: Mapping[str, bytes], compiler: str, folder: str, name: str) -> str:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_SCRATCH) as scratch:
         os.mkdir(f"{scratch}/preload")
         for path, content in parts.items():
             with open(f"{scratch}/{path}", "wb") as file:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from hark import throwaway
+from hark import determinism, throwaway
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunStart
 from hark.errors import HarkError, ReplayError
 from hark.policy_file import OVERRULED
 from hark.recalled import Recalled, recall
 from hark.restaging import Given, Staged, policy_of, refuse_hostile, stage
+from hark.shim_library import NoLibraryError
 from hark.throwaway import Throwaway
 from launcher.plan import Access
 from tests.support.recordings import BOUNDARY, ENV, PROJECT, bundle
@@ -169,6 +170,21 @@ def test_what_will_be_missed_is_said(tmp_path: Path, folders: Throwaway) -> None
     assert any("/opt/ann/bin/true is not on this machine" in note for note in notes)
     assert any("could read /opt/data" in note and "-read" in note for note in notes)
     assert staged(tmp_path / ".", folders).notes == ()
+
+
+def test_clock_and_randomness_that_cannot_be_had_again_are_refused_before_anything_starts(
+    tmp_path: Path, folders: Throwaway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(_environ: object, _writable: object) -> bytes:
+        raise NoLibraryError("there is no C compiler")
+
+    monkeypatch.setattr(determinism, "library", none)
+    under_control = ev.Determinism(bytes(32), ("clock preload", "random preload", "aslr off"))
+    with pytest.raises(ReplayError, match="cannot be here: there is no C compiler; a C compiler is needed"):
+        staged(tmp_path, folders, controlled=under_control)
+    without = ev.Determinism(bytes(32), ("aslr off",))
+    (note,) = (note for note in staged(tmp_path, folders, controlled=without).notes if "compiler" in note)
+    assert "the agent may go another way" in note
 
 
 def test_a_program_that_is_not_here_is_named(tmp_path: Path, folders: Throwaway) -> None:

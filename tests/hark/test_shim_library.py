@@ -44,8 +44,9 @@ def test_it_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert os.stat(tmp_path / "hark" / "shims").st_mode & 0o77 == 0
 
 
-def test_first_runs_at_once_each_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler(tmp_path / "bin", 'while [ "$1" != -o ]; do shift; done; sleep 0.1; echo made > $2')
+def test_of_first_runs_at_once_one_builds_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = f"echo x >> {tmp_path}/count"
+    compiler(tmp_path / "bin", f'{counted}; while [ "$1" != -o ]; do shift; done; sleep 0.1; echo made > $2')
     only(monkeypatch, tmp_path / "bin")
     found: list[bytes] = []
     threads = [
@@ -57,7 +58,28 @@ def test_first_runs_at_once_each_get_one(tmp_path: Path, monkeypatch: pytest.Mon
     for thread in threads:
         thread.join()
     assert found == [b"made\n"] * 6
+    assert (tmp_path / "count").read_text() == "x\n"
     assert len(os.listdir(tmp_path / "hark" / "shims")) == 1
+
+
+def test_what_a_killed_build_left_is_gone_after_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / "hark" / "shims" / ".build-left"
+    left.mkdir(parents=True)
+    (left / "preload.c").write_bytes(b"half")
+    compiler(tmp_path / "bin", 'while [ "$1" != -o ]; do shift; done; echo made > $2')
+    only(monkeypatch, tmp_path / "bin")
+    assert library({"XDG_STATE_HOME": str(tmp_path)}, []) == b"made\n"
+    assert not left.exists()
+
+
+def test_a_compiler_that_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(tmp_path / "bin", "exec /usr/bin/sleep 60")
+    only(monkeypatch, tmp_path / "bin")
+    monkeypatch.setattr(shim_library, "_TIMEOUT_S", 0.1)
+    with pytest.raises(NoLibraryError, match=r"took longer than 0\.1 s"):
+        library({"XDG_STATE_HOME": str(tmp_path)}, [])
 
 
 def test_what_was_built_serves_when_the_compiler_is_gone(
