@@ -6,17 +6,19 @@ A value lives in the returned `Secret` only. Nothing here prints or raises it.
 import os
 import shlex
 import stat
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from selectors import EVENT_READ, DefaultSelector
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from hark import mounted
 from hark.caller import Caller
 from hark.errors import PolicyError
 from hark.given import second_name
 from hark.policy.model import Secret, SecretSpec
+
+if TYPE_CHECKING:
+    import subprocess
 
 MAX_SECRET: Final = 16 << 10  # larger than any token; a whole key file does not belong into a header
 COMMAND_S: Final = 120.0
@@ -88,6 +90,8 @@ def _from_command(spec: SecretSpec, command: tuple[str, ...], caller: Caller) ->
     """Run a program of the caller's and return what it prints. What it says is never shown."""
     argv = caller.trusted(command, "/", f"{spec}.command")
     shown = shlex.join(command)
+    import subprocess  # few policies name a program, and it takes long to load
+
     try:
         process = subprocess.Popen(
             argv,
@@ -116,7 +120,7 @@ def _from_command(spec: SecretSpec, command: tuple[str, ...], caller: Caller) ->
     return value
 
 
-def _printed(process: subprocess.Popen[bytes]) -> bytes | None:
+def _printed(process: "subprocess.Popen[bytes]") -> bytes | None:
     """Read to the end, or beyond what is a secret; None, and the program is killed, where time runs out."""
     stream: IO[bytes] | None = process.stdout
     raw, deadline = b"", time.monotonic() + COMMAND_S

@@ -10,10 +10,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -114,6 +111,8 @@ def _kept(folder: str, stem: str, compiler: str | None) -> str | None:
 @contextlib.contextmanager
 def _alone(folder: str) -> Iterator[None]:
     """Make the folder, and wait until nobody else builds in it; what builds left that were killed goes."""
+    import shutil
+
     os.makedirs(folder, mode=0o700, exist_ok=True)
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -127,6 +126,8 @@ def _alone(folder: str) -> Iterator[None]:
 
 
 def _build(parts: Mapping[str, bytes], compiler: str, folder: str, name: str) -> str:
+    import tempfile
+
     with tempfile.TemporaryDirectory(dir=folder, prefix=_SCRATCH) as scratch:
         os.mkdir(f"{scratch}/preload")
         for path, content in parts.items():
@@ -150,6 +151,8 @@ def _compile(compiler: str, scratch: str) -> None:
 
 def _all_of_it(command: list[str], folder: str, env: Mapping[str, str]) -> tuple[int, bytes]:
     """Exit code and errors of a command. Whatever ends the wait ends its group: a compiler starts others."""
+    import subprocess  # once for each compiler: it takes longer to load than the rest of a start
+
     with subprocess.Popen(
         command,
         cwd=folder,

@@ -197,6 +197,9 @@ class Engine:
         return any(connection.busy for connection in self._open)
 
     def _load(self) -> AgentContexts:
+        from mediator import lean
+
+        lean.prepare()  # before mitmproxy
         import mediator.anyof
         import mediator.dial
         import mediator.handler  # its imports are what takes time

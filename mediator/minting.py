@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
-from xml.sax.saxutils import unescape
 
 from hark.errors import PolicyError
 from hark.policy.model import HostRule, Surface
@@ -146,4 +145,11 @@ def _in_xml(text: str, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for found in re.finditer(
         rf"<(?:[\w.-]+:)?({names})(?:\s[^<>]*)?>(?:\s*<!\[CDATA\[)?([^<\]]*)(?:\]\]>\s*)?</", text
     ):
-        yield found.group(1), unescape(found.group(2).strip(), {"&quot;": '"', "&apos;": "'"})
+        yield found.group(1), _unescaped(found.group(2).strip())
+
+
+def _unescaped(text: str) -> str:
+    """Resolve XML's own five entities. `xml.sax.saxutils` does too, and loads `urllib.request` for it."""
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&amp;", "&")):
+        text = text.replace(entity, character)
+    return text

@@ -1,0 +1,37 @@
+"""mitmproxy without QUIC and YAML: what stands in for them, and that nothing of them is loaded."""
+
+import subprocess
+import sys
+
+import pytest
+
+PREPARED = "from mediator import lean\nlean.prepare()\nimport sys\nimport mediator.handler\n"
+PLAIN = "import sys\nimport mediator.handler\nfrom mediator import lean\nlean.prepare()\n"
+LOADED = "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'aioquic', 'service_identity'}))"
+
+
+def said(code: str) -> str:
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return ended.stdout.strip()
+
+
+def test_what_hark_never_uses_is_not_loaded():
+    assert said(PREPARED + LOADED) == ""
+
+
+def test_what_is_loaded_already_stays_as_it_is():
+    assert said(PLAIN + LOADED) == "aioquic service_identity"
+    origin = "print(sys.modules['mitmproxy.proxy.layers.quic'].__file__ is not None)"
+    assert said(PLAIN + origin) == "True"
+
+
+@pytest.mark.parametrize(
+    "name", ["mitmproxy.proxy.layers.quic.ServerQuicLayer", "mitmproxy.proxy.layers.http._http3.Http3Server"]
+)
+def test_a_way_into_a_stand_in_fails(name: str) -> None:
+    module, _, kind = name.rpartition(".")
+    tried = f"try:\n    sys.modules[{module!r}].{kind}(None)\n"
+    assert (
+        said(PREPARED + tried + "except NotImplementedError as error:\n    print(error)")
+        == f"{kind} is no part of hark"
+    )
