@@ -180,9 +180,12 @@ def begin(found: Determinism, page: pages.Page, log: pages.Log, wall_ns: int) ->
 
 
 def closing(
-    found: Determinism, plan: "Plan", log: pages.Log | None, unreached: Iterable[str] = ()
+    found: Determinism, plan: "Plan", log: pages.Log | None, unreached: Iterable[str] = (), *, since: int = 0
 ) -> Iterator[ev.Event]:
-    """The events that say what the shims saw, after the agent has ended."""
+    """The events that say what the shims saw, after the agent has ended.
+
+    `since`: how many refreshes of the clock are on the record already.
+    """
     if found.missing:
         yield ev.ShimReport(source=_SOURCE, what="clock and randomness", why=found.missing)
     if log is None:
@@ -192,7 +195,7 @@ def closing(
     from hark.programs import manifest
 
     yield from manifest(log.programs(), plan)
-    records, dropped = log.records()
+    records, dropped = log.records(since)
     yield from clocklog.events(clocklog.settle(records))
     if dropped:
         yield ev.ShimReport(_SOURCE, "clock", f"the log was full: {dropped} refreshes are not in it")

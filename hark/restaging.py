@@ -162,7 +162,7 @@ def _controlled(
         randomness=Randomness.SEEDED if recorded.seed else Randomness.REAL,
     )
     try:
-        log = clocklog.unpack(recalled.clock)
+        log = clocklog.unpack(recalled.clock, broken_off=recalled.truncated)
     except BundleError as error:
         raise ReplayError(str(error)) from None
     found = determinism.arrange(rules, environ, writable(grants), seed=recorded.seed, recorded=log)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hark.bundle.events import Event
     from hark.bundle.writer import Writer
     from hark.follow import Follower
+    from hark.piecemeal import Piecemeal
     from hark.policy.model import Policy
     from mediator.config import MediatorConfig, Recorder
     from mediator.credentials import Broker
@@ -93,6 +94,7 @@ class Run:
         self.failure: str | None = None
         self.broker: Broker | None = None
         self.files: Files | None = None
+        self.piecemeal: Piecemeal | None = None
         self.limit: str | None = None
         self.stopped: str | None = None
         self.began_at = 0
@@ -310,7 +312,9 @@ class Run:
     def closing(self, ended: Ended) -> Iterator[Event]:
         """Yield what is on the record after the agent has ended, before how it did."""
         log = self.boundary.log if self.plan.shim else None
-        yield from determinism.closing(self.prepared.controlled, self.plan, log, ended.unreached)
+        kept = 0 if self.piecemeal is None else self.piecemeal.kept
+        controlled = self.prepared.controlled
+        yield from determinism.closing(controlled, self.plan, log, ended.unreached, since=kept)
         if self.files is not None:
             yield from self.files.closing()
 
@@ -324,7 +328,12 @@ class Run:
 
     def recorder(self, writer: Writer) -> Recorder:
         """Return what the mediator records by."""
-        return writer
+        if not self.plan.shim:
+            return writer
+        from hark.piecemeal import Piecemeal
+
+        self.piecemeal = Piecemeal(writer, self.boundary.log)
+        return self.piecemeal
 
     def config(self, roots: bytes) -> MediatorConfig:
         """Return what the mediator is told; `roots` is the host's trust store."""

@@ -85,10 +85,11 @@ class Log:
         """Mark it as a log."""
         os.pwrite(self._descriptor, _LOG_MAGIC, 0)
 
-    def records(self) -> tuple[bytes, int]:
-        """The records of refreshes, 32 bytes each, and how many more there were."""
+    def records(self, since: int = 0, most: int = _RECORDS) -> tuple[bytes, int]:
+        """The records of refreshes from number `since` on, 32 bytes each; and how many had no room in it."""
         (taken,) = struct.unpack("=Q", self._read(8, 8))
-        data = self._read(_RECORDS_AT, RECORD_BYTES * min(taken, _RECORDS))
+        there = min(max(0, min(taken, _RECORDS) - since), most)
+        data = self._read(_RECORDS_AT + RECORD_BYTES * since, RECORD_BYTES * there)
         return data, max(0, taken - _RECORDS)
 
     def programs(self) -> list[str]:

@@ -2,8 +2,10 @@
 
 A record is 32 bytes, little-endian: lineage[16], u64 index (in its high byte which kind of refresh, then the
 how-manieth of the thread), u64 Unix nanoseconds. The agent writes them, so they are only ever sorted and
-copied. In the bundle they are sorted by lineage and index, one each, compressed with zlib (RFC 1950) and cut
-into parts; a bundle may be hostile, so no more is unpacked than a log can hold.
+copied. They go into the bundle a piece at a time while the run goes on, so that a run that is killed has what
+was read until then. Each piece is sorted by lineage and index, one each, compressed with zlib (RFC 1950) and
+cut into parts, of which the last says so. Where two pieces have the same lineage and index the first counts.
+A bundle may be hostile, so no more is unpacked than a log can hold.
 """
 
 import struct
@@ -15,6 +17,7 @@ from hark.bundle.events import ClockLog
 from hark.errors import BundleError
 
 RECORD: Final = struct.Struct("<16sQQ")
+_VALUE_AT: Final = 24  # of a record: it is written last
 MAX_RECORDS: Final = 1 << 18  # as many as the log has room for (shims/preload/ground.h)
 MAX_BYTES: Final = MAX_RECORDS * RECORD.size
 _PART_BYTES: Final = 1 << 20
@@ -31,8 +34,16 @@ def settle(records: bytes) -> bytes:
     return b"".join(RECORD.pack(*key, value) for key, value in sorted(found.items()))
 
 
+def written(records: bytes) -> bytes:
+    """The records before the first that a thread has taken and not written yet."""
+    for at in range(0, len(records) - len(records) % RECORD.size, RECORD.size):
+        if not any(records[at + _VALUE_AT : at + RECORD.size]):
+            return records[:at]
+    return records
+
+
 def events(records: bytes) -> Iterator[ClockLog]:
-    """The events that hold `records`, as `settle` returns them; none if there are none."""
+    """The events of one piece: `records`, as `settle` returns them; none if there are none."""
     if not records:
         return
     packed = zlib.compress(records)
@@ -40,25 +51,32 @@ def events(records: bytes) -> Iterator[ClockLog]:
         yield ClockLog(packed[start : start + _PART_BYTES], last=start + _PART_BYTES >= len(packed))
 
 
-def unpack(parts: Iterable[ClockLog]) -> bytes:
-    """The records in `parts`. Raises BundleError where they are not what `events` makes."""
+def unpack(parts: Iterable[ClockLog], *, broken_off: bool = False) -> bytes:
+    """The records in `parts`. Raises BundleError where they are not what `events` makes.
+
+    `broken_off` is a bundle whose writer was killed: a piece without its last part is not in it then.
+    """
     packed = bytearray()
-    last = True
+    found = bytearray()
     for part in parts:
         packed += part.data
-        last = part.last
         if len(packed) > MAX_BYTES:
             raise BundleError("the recorded clock is longer than a log can be")
-    if not packed:
-        return b""
-    if not last:
+        if part.last:
+            found += _piece(bytes(packed), MAX_BYTES - len(found))
+            packed.clear()
+    if packed and not broken_off:
         raise BundleError("the recorded clock breaks off before its last part")
+    return settle(bytes(found))
+
+
+def _piece(packed: bytes, room: int) -> bytes:
     reader = zlib.decompressobj()
     try:
-        records = reader.decompress(bytes(packed), MAX_BYTES + 1)
+        records = reader.decompress(packed, room + 1)
     except zlib.error as error:
         raise BundleError(f"the recorded clock cannot be unpacked: {error}") from None
-    if len(records) > MAX_BYTES or not reader.eof or reader.unused_data or records != settle(records):
+    if len(records) > room or not reader.eof or reader.unused_data or records != settle(records):
         raise BundleError("the recorded clock is not a sorted log of refreshes")
     return records
 

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -210,13 +211,40 @@ def test_a_run_that_never_started_has_no_replay(rootless: Desk) -> None:
 
 def test_a_bundle_that_breaks_off_is_replayed_as_far_as_it_goes(rootless: Desk) -> None:
     timeless = AGENT.replace('"at": time.time()', '"at": 0').replace('time.strftime("%c")', '""')
-    record(rootless, timeless)  # what its threads read of the clock is recorded at the end
+    record(rootless, timeless)  # what its threads read of the clock in the last moment is not there
     cut = retell(rootless.bundle, rootless.project.parent / "cut.hark", _until_second_answer, seal=False)
     os.chmod(cut, 0o644)
     assert "-truncated" in ok(replay(rootless, "--trust-bundle", bundle=cut), 3).stderr
     ended = ok(replay(rootless, "--trust-bundle", "-truncated", bundle=cut), 3)
     assert "REPLAY-EQUAL, " in ended.stderr
     assert "the bundle breaks off there" in ended.stderr
+
+
+def test_a_killed_run_replays_with_its_clock_as_far_as_it_goes(rootless: Desk) -> None:
+    pause = "sys.stdout.flush(); time.sleep(0.3)"
+    rootless.write("agent.py", AGENT.replace("range(3)", "range(30)").replace("time.sleep(0.02)", pause))
+    third = threading.Event()
+    with serving("api.example") as upstream:
+        turn = iter(range(100))
+
+        @upstream.on("/v1/chat")
+        def chat(call: Call) -> None:
+            number = next(turn)
+            if number == 3:
+                third.set()
+            call.reply(200, json.dumps({"answer": number}).encode())
+
+        options = rootless.toward(upstream, "api.example")
+        process = rootless.start("run", *options, "--", PYTHON, "agent.py")
+        assert third.wait(60)
+        process.kill()
+        process.communicate(timeout=30)
+    (left,) = (rootless.project.parent / "state" / "hark" / "runs").glob("*.hark")
+    shutil.copy(left, killed := rootless.project.parent / "killed.hark")
+    os.chmod(killed, 0o644)
+    ended = ok(replay(rootless, "--trust-bundle", "-truncated", bundle=killed), 3)
+    assert "REPLAY-EQUAL, " in ended.stderr
+    assert ended.stdout.count('{"answer": ') >= 3
 
 
 def _until_second_answer(events: list[Told]) -> list[Told]:

@@ -54,6 +54,13 @@ def test_what_was_logged_is_read_back():
     assert log.programs() == ["/bin/a", "/bin/b"]
 
 
+def test_the_log_is_read_from_a_number_on_and_so_far():
+    log = log_of(b"a" * 32 + b"b" * 32 + b"c" * 32)
+    assert log.records(1) == (b"b" * 32 + b"c" * 32, 0)
+    assert log.records(1, 1) == (b"b" * 32, 0)
+    assert log.records(7) == (b"", 0)
+
+
 def test_numbers_beyond_the_room_are_counted_and_read_no_more():
     log = log_of(taken=(1 << 64) - 1)
     data, dropped = log.records()

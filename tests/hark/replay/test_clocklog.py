@@ -41,6 +41,34 @@ def test_a_long_log_stands_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         clocklog.unpack(parts[:-1])
 
 
+def test_pieces_come_together_and_the_first_of_each_counts():
+    pieces = [record(B, 1, 5), record(A, 1, 6) + record(B, 2, 7), record(B, 1, 9)]
+    parts = [part for piece in pieces for part in clocklog.events(piece)]
+    assert clocklog.unpack(parts) == record(A, 1, 6) + record(B, 1, 5) + record(B, 2, 7)
+
+
+def test_of_a_bundle_that_breaks_off_whole_pieces_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocklog, "_PART_BYTES", 10)
+    parts = [*clocklog.events(record(A, 1, 6)), *clocklog.events(record(A, 2, 7))][:-1]
+    with pytest.raises(BundleError, match="breaks off"):
+        clocklog.unpack(parts)
+    assert clocklog.unpack(parts, broken_off=True) == record(A, 1, 6)
+
+
+def test_pieces_together_hold_no_more_than_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocklog, "MAX_BYTES", 70)
+    parts = [part for number in range(3) for part in clocklog.events(record(A, number, 1))]
+    with pytest.raises(BundleError, match="not a sorted log"):
+        clocklog.unpack(parts)
+    assert len(clocklog.unpack(parts[:2])) == 64
+
+
+def test_what_is_not_written_yet_ends_what_is():
+    assert clocklog.written(record(A, 1, 6) + record(A, 2, 0) + record(A, 3, 7)) == record(A, 1, 6)
+    assert clocklog.written(record(A, 1, 6)) == record(A, 1, 6)
+    assert clocklog.written(b"") == b""
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [
