@@ -244,6 +244,7 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     ev.ResponseHead: lambda e: f"{e.status}, {_count(len(e.raw_headers), 'header')}, the body goes on",
     ev.Determinism: lambda e: (
         f"{'a seed' if e.seed else 'no seed'}, {', '.join(e.mechanisms) or 'nothing in force'}"
+        + (f"; this is a replay of the bundle with root {e.replayed.hex()}" if e.replayed else "")
     ),
     ev.ClockLog: lambda e: f"{_count(len(e.data), 'byte')}{', last' if e.last else ''}",
     ev.Interim: lambda e: f"{e.status} before the answer, {_names(e.headers) or 'no headers'}",

@@ -6,9 +6,12 @@ listed is what the files say; where they lie and which state they are in is `har
 """
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final, NamedTuple
 
+from hark.bundle import events
 from hark.bundle.bounds import RUN_START, RUN_START_KIND, RunStart, decode_as
+from hark.bundle.frame import Frame
 from hark.bundle.store import KILLED, SEALED, Run, list_runs
 from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, UsageError
@@ -16,6 +19,8 @@ from hark.errors import BundleError, UsageError
 UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 SECOND: Final = 1_000_000_000
 MAX_KEEP_DIGITS: Final = 9
+MAX_OPENING: Final = 8  # events before the one that says how a run repeats itself: there are four or five
+_DETERMINISM: Final = 47
 
 
 class Keep(NamedTuple):
@@ -35,19 +40,39 @@ def started_at(run: Run) -> int:
     return 0 if run.header is None else run.header.created_at
 
 
-def command(run: Run) -> tuple[str, ...]:
+class Opening(NamedTuple):
+    """What a run's first events say of it."""
+
+    command: tuple[str, ...] = ()
     """The command line that RunStart recorded; empty if there is none to read."""
+    replayed: bytes = b""
+    """Of a replay: the root of the bundle that it replays."""
+
+
+def opening(run: Run) -> Opening:
+    """Read how a run begins; what cannot be read is left empty."""
+    found = Opening()
     if not run.events:
-        return ()
+        return found
     try:
         with BundleFile(run.path) as file:
-            first = file.frame_at(file.first)
-        if first.kind != RUN_START:
-            return ()
-        start: RunStart = decode_as(RUN_START_KIND, first.payload)
+            for placed in islice(file.frames(), MAX_OPENING):
+                found = _take(found, placed.frame)
+                if placed.frame.kind == _DETERMINISM or not found.command:
+                    break
     except BundleError:  # gone, or not a bundle any more
-        return ()
-    return start.argv
+        pass
+    return found
+
+
+def _take(found: Opening, frame: Frame) -> Opening:
+    if frame.kind == RUN_START:
+        start: RunStart = decode_as(RUN_START_KIND, frame.payload)
+        return found._replace(command=start.argv)
+    if frame.kind == _DETERMINISM and frame.payload:
+        event = events.decode(frame.kind, frame.payload)
+        return found._replace(replayed=event.replayed) if isinstance(event, events.Determinism) else found
+    return found
 
 
 def parse_keep(text: str) -> Keep:

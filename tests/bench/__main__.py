@@ -24,8 +24,8 @@ USERS: Final = """\
 Whole commands from a server on this machine, so that no network hides what hark adds. The time to start the
 boundary and to load TLS and HTTP, once a run, is in each. Alone: `python -m tests.bench.bench_users`."""
 REPLAYING: Final = """\
-A small Python agent that talks to a model over TLS: bare, under `hark run`, and replayed from that record. Whole
-commands, the verdict included. Alone: `python -m tests.bench.bench_replay`."""
+A small Python agent that talks to a model over TLS: bare, under `hark run`, and replayed from that record.
+Whole commands, the verdict included. Alone: `python -m tests.bench.bench_replay`."""
 CHECKING: Final = "Alone: `python -m tests.bench.bench_verify`."
 SECTIONS: Final[tuple[tuple[str, str, Callable[[], Iterator[Figure]]], ...]] = (
     ("What a request costs", REQUESTS, bench_compare.figures),

@@ -116,4 +116,6 @@ def test_determinism_says_what_was_in_force():
     event = ev.Determinism(b"s" * 32, ("clock preload", "aslr off"))
     assert describe.line(event) == "a seed, clock preload, aslr off"
     assert describe.line(ev.Determinism()) == "no seed, nothing in force"
+    replay = ev.Determinism(b"s" * 32, ("aslr off",), b"r" * 32)
+    assert describe.line(replay).endswith(f"this is a replay of the bundle with root {'72' * 32}")
     assert describe.line(ev.ClockLog(b"xy", last=True)) == "2 bytes, last"

@@ -3,6 +3,7 @@
 import pytest
 
 from hark import runs
+from hark.bundle import events as ev
 from hark.bundle.header import Header
 from hark.bundle.store import KILLED, RUNNING, SEALED, UNREADABLE, Run
 from hark.errors import UsageError
@@ -58,11 +59,21 @@ def test_anything_else_is_refused(text):
 
 def test_the_command_is_that_of_run_start(tmp_path):
     path = str(sample.write(tmp_path / "a.hark"))
-    assert runs.command(Run("a", path, SEALED, 1, 13, Header())) == ("python", "agent.py")
+    assert runs.opening(Run("a", path, SEALED, 1, 13, Header())).command == ("python", "agent.py")
 
 
 def test_a_file_that_went_away_or_begins_with_something_else_has_no_command(tmp_path):
-    assert runs.command(Run("a", str(tmp_path / "no"), SEALED, 1, 13, Header())) == ()
+    assert runs.opening(Run("a", str(tmp_path / "no"), SEALED, 1, 13, Header())) == runs.Opening()
     path = str(sample.write(tmp_path / "a.hark", sample.EVENTS[1:]))
-    assert runs.command(Run("a", path, SEALED, 1, 12, Header())) == ()
-    assert runs.command(Run("a", path, SEALED, 1, 0, Header())) == ()
+    assert runs.opening(Run("a", path, SEALED, 1, 12, Header())) == runs.Opening()
+    assert runs.opening(Run("a", path, SEALED, 1, 0, Header())) == runs.Opening()
+
+
+def test_a_replay_says_what_it_replays_and_a_recording_does_not(tmp_path):
+    def opening(name, **said):
+        begun = (*sample.EVENTS[:2], ev.Determinism(b"s" * 32, **said), *sample.EVENTS[2:])
+        path = str(sample.write(tmp_path / name, begun))
+        return runs.opening(Run("a", path, SEALED, 1, 14, Header()))
+
+    assert opening("run.hark") == runs.Opening(("python", "agent.py"), b"")
+    assert opening("replay.hark", replayed=b"r" * 32) == runs.Opening(("python", "agent.py"), b"r" * 32)

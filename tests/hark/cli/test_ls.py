@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hark.bundle import events as ev
 from hark.bundle.store import ensure_runs_directory
 from hark.ids import ulid
 from tests.hark.cli import sample
@@ -70,3 +71,13 @@ def test_a_command_line_with_escapes_is_shown_and_not_sent(env, runs):
     sample.write(path, (start, *sample.EVENTS[1:]), **about)
     for words in (["ls"], ["ls", "--json"]):
         assert hark(*words, env=env).out.replace("\n", "").isprintable()
+
+
+def test_a_replay_is_listed_as_one(env, runs):
+    path, about = kept(runs, 1)
+    said = ev.Determinism(b"s" * 32, ("aslr off",), b"r" * 32)
+    sample.write(path, (*sample.EVENTS[:2], said, *sample.EVENTS[2:]), **about)
+    assert hark("ls", env=env).out.splitlines()[1].endswith("  REPLAY python agent.py")
+    (record,) = [json.loads(line) for line in hark("ls", "--json", env=env).out.splitlines()]
+    assert record["replayed"] == "72" * 32
+    assert record["command"] == ["python", "agent.py"]
