@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from hark import language_shims
+from hark import bytecode, language_shims
 from hark.bundle import events as ev
 from hark.policy.model import Clock, Randomness
 from hark.replay import clocklog
@@ -129,9 +129,13 @@ def arrange(
     )
     if not clock and not drawn:
         return Determinism()
+    places = tuple(writable)
     languages = language_shims.files() if drawn else {}
+    if languages:
+        shim = language_shims.PYTHON_SHIM
+        languages |= bytecode.compiled(shim, languages[shim], environ, places)
     try:
-        built, missing = library(environ, writable), ""
+        built, missing = library(environ, places), ""
     except NoLibraryError as error:
         built, missing = b"", str(error)
     return Determinism(drawn, clock, built, missing, recorded, languages, nested)

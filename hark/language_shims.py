@@ -13,6 +13,7 @@ from hark.shim_library import source_folder
 from launcher.pages import FOLDER
 
 PYTHON_FOLDER: Final = f"{FOLDER}/python"
+PYTHON_SHIM: Final = f"{PYTHON_FOLDER}/sitecustomize.py"
 NODE_SHIM: Final = f"{FOLDER}/node.cjs"
 _SOURCES: Final = ("python/sitecustomize.py", "node.cjs")
 MECHANISMS: Final = ("random python", "random node")

@@ -60,7 +60,7 @@ def library(environ: Mapping[str, str], writable: Iterable[str]) -> bytes:
         parts = sources(source_folder())
         folder = os.path.join(os.path.dirname(runs_directory(environ)), "shims")
         compiler = _compiler(tuple(writable))
-        stem = _digest(*(text for pair in parts.items() for text in pair), *_FLAGS, os.uname().machine)
+        stem = digest(*(text for pair in parts.items() for text in pair), *_FLAGS, os.uname().machine)
         kept = _kept(folder, stem, compiler)
         if kept is None and compiler is None:
             raise NoLibraryError(f"there is no C compiler ({', '.join(COMPILERS)}) in {_FOLDERS[0]}")
@@ -73,7 +73,8 @@ def library(environ: Mapping[str, str], writable: Iterable[str]) -> bytes:
         raise NoLibraryError(f"it could not be built: {error.filename}: {error.strerror}") from error
 
 
-def _digest(*parts: str | bytes) -> str:
+def digest(*parts: str | bytes) -> str:
+    """Name what was made from `parts`, none of which can be taken for another."""
     hasher = hashlib.blake2b(digest_size=_NAME_BYTES)
     for part in parts:
         data = os.fsencode(part)
@@ -93,7 +94,7 @@ def _compiler(writable: tuple[str, ...]) -> str | None:
 def _name(stem: str, compiler: str) -> str:
     """Of the library that `compiler` makes, as it is now: asking it for its version would cost each run."""
     status = os.stat(compiler)
-    return f"{stem}-{_digest(os.path.realpath(compiler), str(status.st_size), str(status.st_mtime_ns))}.so"
+    return f"{stem}-{digest(os.path.realpath(compiler), str(status.st_size), str(status.st_mtime_ns))}.so"
 
 
 def _kept(folder: str, stem: str, compiler: str | None) -> str | None:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from hark import determinism
+from hark import bytecode, determinism
 from hark.bundle import events as ev
 from hark.determinism import Determinism, arrange, variables
 from hark.policy.model import Clock, Randomness, ReplayRules
@@ -17,9 +17,17 @@ PLAN = Plan(argv=("x",), executable="/x", workdir="/", env={}, grants=())
 FULL = Determinism(SEED, clock=True, library=b"elf")
 
 
+BYTECODE = "/run/hark/shim/python/__pycache__/sitecustomize.cpython-313.pyc"
+
+
 @pytest.fixture(autouse=True)
 def built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(determinism, "library", lambda environ, writable: b"elf")
+    monkeypatch.setattr(bytecode, "compiled", lambda *_given: {BYTECODE: b"pyc"})
+
+
+def test_the_python_shim_comes_with_its_bytecode():
+    assert arrange(ReplayRules(), {}, []).files()[BYTECODE] == b"pyc"
 
 
 def test_all_is_under_control_unless_the_policy_says_else():
