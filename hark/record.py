@@ -131,6 +131,7 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         ),
         withheld=tuple(_utf8(line) for line in kept_back),
         notes=tuple(_utf8(line) for line in notes),
+        waits_for_all=plan.wait_for_all,
     )
 
 

@@ -20,6 +20,7 @@ from hark.keeping import Place, find_place
 from hark.recalled import Recalled, recall
 from hark.restaging import Given, Staged, giver_of, policy_of, refuse_hostile, stage
 from hark.run import Run, Say
+from hark.visible import visible
 from launcher import offline
 from launcher.played import Piece, Played
 from launcher.supervise import Boundary, launch
@@ -107,8 +108,9 @@ def replay(
     signer = _admit(recalled, policy, asked, environ, say=say, ask=ask)
     with throwaway.folders(asked.keep, environ) as folders:
         giver = giver_of(recalled, policy, asked.given, environ)
-        _fill(recalled, asked, giver, folders, policy.snapshot.max_bytes)
+        differing = _fill(recalled, asked, giver, folders, policy.snapshot.max_bytes)
         staged = stage(recalled, policy, asked.given, folders, environ, giver=giver)
+        staged = replace(staged, notes=(*staged.notes, *differing))
         for note in staged.notes:
             say(note)
         place = find_place(asked.output, asked.key, environ, say)
@@ -160,17 +162,35 @@ def _signer(recalled: Recalled, environ: Mapping[str, str], asked: Asked) -> str
     return f"{keys.name(public)} ({public.hex()[:16]}..., {known})"
 
 
-def _fill(recalled: Recalled, asked: Asked, giver: Lender | None, folders: Throwaway, most: int) -> None:
-    """Make the project's copy: of the bundle's snapshot, or of the directory that the caller names."""
+def _fill(
+    recalled: Recalled, asked: Asked, giver: Lender | None, folders: Throwaway, most: int
+) -> tuple[str, ...]:
+    """Make the project's copy: of the bundle's snapshot, or of the directory that the caller names.
+
+    Returned is what of that directory is not as recorded, in words.
+    """
     if asked.given.workdir is not None and giver is not None:
         lending.copied(giver, folders, recalled.left_out)
-    elif recalled.snapshot_bytes:
+        return tuple(_differing(recalled, folders.project)) if recalled.manifest else ()
+    if recalled.snapshot_bytes:
         _unpack(recalled, folders.project, most)
     elif recalled.manifest:
         raise ReplayError(
             f"there is no copy of its project in the bundle ({len(recalled.manifest)} files); "
             "name yours with -workdir DIR: it is copied, and not written"
         )
+    return ()
+
+
+def _differing(recalled: Recalled, project: str) -> Iterator[str]:
+    """Name the files that are not as recorded: where the replay differs, they are the first to look at."""
+    from hark.snapshot.compare import differences, in_words
+    from hark.snapshot.stored import put_together
+
+    events = (frame.event for frame in _frames(recalled, frozenset((_MANIFEST,))))
+    stored = put_together(events, recalled.start.working_dir)
+    for line in in_words(differences(stored, project)):
+        yield f"not as recorded: {visible(line)}"
 
 
 def _unpack(recalled: Recalled, project: str, most: int) -> None:

@@ -134,6 +134,7 @@ def stage(
         fixed_addresses=bool(controlled.seed),
         published=tuple(one.port for one in policy.publish),
         seen_as=_seen_as(recalled),
+        wait_for_all=recalled.boundary is not None and recalled.boundary.waits_for_all,
     )
     played = replace(policy, publish=())
     surveyed = project.Project(folders.project, (), (), ())

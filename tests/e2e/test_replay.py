@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -245,6 +246,58 @@ def test_a_killed_run_replays_with_its_clock_as_far_as_it_goes(rootless: Desk) -
     ended = ok(replay(rootless, "--trust-bundle", "-truncated", bundle=killed), 3)
     assert "REPLAY-EQUAL, " in ended.stderr
     assert ended.stdout.count('{"answer": ') >= 3
+
+
+def test_a_replay_waits_for_what_the_run_waited_for(rootless: Desk) -> None:
+    script = "(sleep 0.5; echo late > late.txt; curl -s https://late.example/) & exit 4"
+    ok(rootless.run("-wait-children", "--", "sh", "-c", script), 4)
+    ended = ok(replay(rootless, "-keep", rootless.project.parent / "kept"))
+    assert "REPLAY-EQUAL, " in ended.stderr
+    assert (rootless.project.parent / "kept" / "late.txt").read_text() == "late\n"
+    (boundary,) = rootless.events("Boundary")
+    assert boundary["waits_for_all"] is True
+
+
+def test_what_of_a_named_directory_is_not_as_recorded_is_named(rootless: Desk) -> None:
+    rootless.write("kept.txt", "as it was")
+    script = 'import os; print(sorted(os.listdir(".")))'
+    ok(rootless.run("-no-snapshot", "--", PYTHON, "-c", script))
+    alike = ok(replay(rootless, "-workdir", "."))
+    assert "not as recorded" not in alike.stderr
+    rootless.write("kept.txt", "changed")
+    rootless.write("more.txt", "")
+    told = replay(rootless, "-workdir", ".").stderr
+    assert "not as recorded: kept.txt differs" in told
+    assert "not as recorded: more.txt is not in the recording" in told
+
+
+@pytest.mark.parametrize("policy", ['exec = ["sh", "cat"]', "[sandbox]\nnested = true"])
+def test_a_run_under_more_or_less_confinement_replays(rootless: Desk, policy: str) -> None:
+    rootless.write("policy.toml", f"{policy}\n")
+    rootless.write("in.txt", "words")
+    ok(
+        rootless.run(
+            "-policy", "policy.toml", "--", "sh", "-c", "cat in.txt > out.txt; /usr/bin/env || exit 9"
+        ),
+        9 if "exec" in policy else 0,
+    )
+    assert "REPLAY-EQUAL, " in ok(replay(rootless)).stderr
+
+
+def test_realtime_waits_as_long_as_the_recording_did(rootless: Desk) -> None:
+    pause = "time.sleep(0)"
+    rootless.write("agent.py", AGENT.replace("time.sleep(0.02)", pause))
+    with serving("api.example") as upstream:
+
+        @upstream.on("/v1/chat")
+        def chat(call: Call) -> None:
+            sleep(1.5)
+            call.reply(200, b"{}")
+
+        ok(rootless.run(*rootless.toward(upstream, "api.example"), "--", PYTHON, "agent.py"), 3)
+    began = monotonic()
+    ok(replay(rootless, "-realtime"))
+    assert monotonic() - began > 4  # three answers of 1.5 s: a replay that did not wait could be slow too
 
 
 def _until_second_answer(events: list[Told]) -> list[Told]:

@@ -64,6 +64,13 @@ def test_the_upstreams_of_rules_and_the_proxies_are_recorded_without_credentials
     assert b"pass-word" not in encode(event) + encode(start)
 
 
+def test_a_run_that_waits_for_all_says_so(prepared):
+    facts = Facts("6.1", "x86_64", 5, 1000, 1000, (), (), (), ())
+    assert not record.boundary(prepared, facts).waits_for_all
+    waiting = replace(prepared, plan=replace(prepared.plan, wait_for_all=True))
+    assert record.boundary(waiting, facts).waits_for_all
+
+
 def test_what_is_recorded_of_the_run_is_named(prepared):
     start, *_ = record.opening("RUN", prepared)
     assert "input" in start.provider_set

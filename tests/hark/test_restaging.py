@@ -147,6 +147,12 @@ def test_a_recorded_overruling_stays_one_and_no_policy_stays_none(tmp_path: Path
     assert policy.source == "none"
 
 
+def test_what_the_run_waited_for_its_replay_waits_for(tmp_path: Path, folders: Throwaway) -> None:
+    assert not staged(tmp_path, folders).prepared.plan.wait_for_all
+    waiting = staged(tmp_path, folders, boundary=BOUNDARY._replace(waits_for_all=True))
+    assert waiting.prepared.plan.wait_for_all
+
+
 def test_a_masked_file_stands_in_the_copy_without_its_content(tmp_path: Path, folders: Throwaway) -> None:
     withheld = (f"masked {PROJECT}/.env", f"masked {PROJECT}/deep/er/.npmrc", "masked /home/ann/.netrc")
     plan = staged(tmp_path, folders, boundary=BOUNDARY._replace(withheld=withheld)).prepared.plan
