@@ -82,8 +82,15 @@ def test_what_a_document_links_to_and_names_exists(document: Path) -> None:
     assert missing == []
 
 
-def run_block(block: Block, folder: Path) -> None:
-    """Run a block's commands in `folder`, with a home of its own, and compare each one's output."""
+def run_block(block: Block, folder: Path, built: Path | None = None) -> None:
+    """Run a block's commands in `folder`, with a home of its own, and compare each one's output.
+
+    `built` has what hark builds once for each home, which takes longer than all that a block shows.
+    """
+    if built is not None:
+        state = Path(f"{folder}-home/.local/state/hark")
+        state.mkdir(parents=True, exist_ok=True)
+        (state / "shims").symlink_to(built)
     env = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
     env |= {"HOME": f"{folder}-home", "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
     for example in shown(block.text):
@@ -108,6 +115,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("docs")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all blocks find what the first one has built."""
+    return tmp_path_factory.mktemp("shims")
+
+
 @pytest.mark.parametrize("block", [block for block in CONSOLE if not is_slow(block)], ids=place)
 def test_a_console_block_shows_what_the_program_prints(block: Block, folder: Path) -> None:
     run_block(block, folder)
@@ -115,8 +128,12 @@ def test_a_console_block_shows_what_the_program_prints(block: Block, folder: Pat
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("block", [block for block in CONSOLE if is_slow(block)], ids=place)
-def test_a_console_block_with_a_run_shows_what_the_program_prints(block: Block, tmp_path: Path) -> None:
-    run_block(block, tmp_path)  # a project of its own: keys that other blocks made in theirs would be named
+def test_a_console_block_with_a_run_shows_what_the_program_prints(
+    block: Block, tmp_path: Path, built: Path
+) -> None:
+    run_block(
+        block, tmp_path, built
+    )  # a project of its own: keys that other blocks made in theirs would be named
 
 
 @pytest.mark.parametrize("wrong", ["hark 9.9.9", "...\nhark 9.9.9\n...", "bundle format 1"])

@@ -212,7 +212,7 @@ def test_a_run_that_never_started_has_no_replay(rootless: Desk) -> None:
 
 def test_a_bundle_that_breaks_off_is_replayed_as_far_as_it_goes(rootless: Desk) -> None:
     timeless = AGENT.replace('"at": time.time()', '"at": 0').replace('time.strftime("%c")', '""')
-    record(rootless, timeless)  # what its threads read of the clock in the last moment is not there
+    record(rootless, timeless)
     cut = retell(rootless.bundle, rootless.project.parent / "cut.hark", _until_second_answer, seal=False)
     os.chmod(cut, 0o644)
     assert "-truncated" in ok(replay(rootless, "--trust-bundle", bundle=cut), 3).stderr

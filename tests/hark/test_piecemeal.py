@@ -1,10 +1,10 @@
-"""The clock's log goes into the record while the run goes on, no faster than so many times a second."""
+"""The clock's log goes into the record while the run goes on, before each act of the agent's."""
 
 import os
 import struct
 
 from hark.bundle import events as ev
-from hark.piecemeal import EVERY_S, MOST, Piecemeal
+from hark.piecemeal import MOST, Piecemeal
 from hark.replay import clocklog
 from launcher import pages
 
@@ -33,16 +33,14 @@ class Shared:
         os.ftruncate(self.descriptor, pages.LOG_BYTES)
         self.log = pages.Log(self.descriptor)
         self.writer = Kept()
-        self.now = 0.0
-        self.piecemeal = Piecemeal(self.writer, self.log, lambda: self.now)  # type: ignore[arg-type]
+        self.piecemeal = Piecemeal(self.writer, self.log)  # type: ignore[arg-type]
 
     def write(self, at: int, value: int, taken: int | None = None) -> None:
         record = struct.pack("<16sQQ", A, at, value)
         os.pwrite(self.descriptor, record, pages._RECORDS_AT + 32 * at)
         os.pwrite(self.descriptor, struct.pack("=Q", at + 1 if taken is None else taken), 8)
 
-    def does(self, name: str, after: float = EVERY_S) -> None:
-        self.now += after
+    def does(self, name: str) -> None:
         self.piecemeal.append(ev.DnsQuery(name))
 
     def clocks(self) -> list[ev.ClockLog]:
@@ -69,12 +67,14 @@ def test_nothing_new_makes_no_event():
     assert len(shared.clocks()) == 1
 
 
-def test_an_agent_that_refreshes_all_the_time_makes_no_more_events():
+def test_what_the_agent_does_not_do_waits_for_nothing():
     shared = Shared()
-    for number in range(100):
-        shared.write(number, number + 1)
-        shared.does("a", EVERY_S / 50)
-    assert 1 <= len(shared.clocks()) <= 3
+    shared.write(0, 5)
+    shared.piecemeal.append(ev.LlmResponseChunk(0, b"x"))
+    shared.piecemeal.append(ev.TunnelData(from_agent=False))
+    assert shared.clocks() == []
+    shared.piecemeal.append(ev.TunnelData(from_agent=True))
+    assert len(shared.clocks()) == 1
 
 
 def test_what_a_thread_has_not_written_yet_waits_with_all_behind_it():
