@@ -41,5 +41,6 @@
 #include "preload/random.h"
 #include "preload/clock.h"
 #include "preload/waits.h"
+#include "preload/folders.h"
 #include "preload/notes.h"
 #include "preload/processes.h"

@@ -134,6 +134,9 @@ static int is_monotonic(clockid_t clock) {
            clock == CLOCK_BOOTTIME || clock == CLOCK_BOOTTIME_ALARM;
 }
 
+/* Whether this program makes names of files from the monotonic clock: coreutils' mktemp, by gnulib's gen_tempname. */
+static int names_by_clock;
+
 static int clock_read(clockid_t clock, struct timespec *out) {
     if (is_wall(clock)) {
         uint64_t value = read_wall();
@@ -142,6 +145,11 @@ static int clock_read(clockid_t clock, struct timespec *out) {
         return 0;
     }
     int answer = NEXT(clock_gettime)(clock, out);
+    if (answer == 0 && names_by_clock && clock == CLOCK_MONOTONIC && in_force(SEEDED)) {
+        uint64_t value;
+        draw(&value, sizeof value);
+        out->tv_nsec = (long)(value % second);
+    }
     int64_t offset = __atomic_load_n(&page->mono_offset_ns, __ATOMIC_RELAXED);
     if (answer == 0 && offset && is_monotonic(clock)) put_ns(ns_of(out) + (uint64_t)offset, out);
     return answer;

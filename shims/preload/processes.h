@@ -90,6 +90,7 @@ static void name_program(void) {
     long length = raw(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof path - 1, 0, 0);
     if (length <= 0) return;
     path[length++] = 0;
+    names_by_clock = length > 8 && !memcmp(path + length - 8, "/mktemp", 8);
     uint64_t hash = 1469598103934665603u, none = 0; /* FNV-1a */
     for (long i = 0; i < length; i++) hash = (hash ^ (uint8_t)path[i]) * 1099511628211u;
     hash |= 1;

@@ -79,10 +79,9 @@ def file_times():
     return os.stat("made").st_mtime_ns
 
 
-def generated(function):
-    held = ctypes.CDLL("libc.so.6")
+def generated(library):
     buffer = ctypes.create_string_buffer(16)
-    getattr(held, function)(buffer, 16, *([0] if function == "getrandom" else []))
+    ctypes.CDLL(library).getrandom(buffer, 16, 0)
     return buffer.raw
 
 
@@ -103,7 +102,8 @@ tell("uuid1", lambda: uuid.uuid1())
 tell("uuid4", lambda: uuid.uuid4())
 tell("chance.urandom", lambda: os.urandom(16))
 tell("getrandom", lambda: os.getrandom(16))
-tell("getrandom.libc", lambda: generated("getrandom"))
+tell("getrandom.libc", lambda: generated(None))
+tell("getrandom.handle", lambda: generated("libc.so.6"))
 tell("chance.ssl", lambda: ssl.RAND_bytes(16))
 tell("chance.threads", threaded)
 tell("chance.numpy", numpy)
