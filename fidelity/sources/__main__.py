@@ -1,6 +1,6 @@
 """Records and replays the probes, and prints the table of sources: `python -m fidelity.sources`.
 
-    python -m fidelity.sources [--only RUNTIME]... [--write FILE]
+    python -m fidelity.sources [-j JOBS] [--only RUNTIME]... [--write FILE]
 
 Exits with 1 if a source that is promised differs, or a program that no shim reached is not in the record.
 """
@@ -8,6 +8,7 @@ Exits with 1 if a source that is promised differs, or a program that no shim rea
 import argparse
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fidelity.people import recorder, replayer
@@ -30,19 +31,21 @@ def main() -> int:
         user = replayer(kit.user)
         place = kit.user.home.parent / "runtimes"
         place.mkdir(mode=0o755)
-        found = []
-        for name in asked.only or FINDERS:
-            found.append(measured(name, kit, user, place))
-            print(table.summary(found[-1]), flush=True)
+        found: list[Measured] = []
+        with ThreadPoolExecutor(asked.j) as pool:
+            for one in pool.map(lambda name: measured(name, kit, user, place), asked.only or FINDERS):
+                found.append(one)
+                print(table.summary(one), flush=True)
+                if asked.write:  # again after each: what was measured stays, if the rest is cut off
+                    table.write(found, f"python -m fidelity.sources {' '.join(sys.argv[1:])}", asked.write)
     print("\n".join(table.lines(found)))
-    if asked.write:
-        table.write(found, f"python -m fidelity.sources {' '.join(sys.argv[1:])}", asked.write)
     return verdict(found)
 
 
 def arguments() -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(prog="python -m fidelity.sources", description=__doc__)
+    parser.add_argument("-j", type=int, default=1, help="how many runtimes at a time")
     parser.add_argument("--only", action="append", choices=sorted(FINDERS), help="only this runtime")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table into this page")
     return parser.parse_args()

@@ -10,7 +10,7 @@ from fidelity.page import NO_SOURCES, SOURCE_TABLE
 from fidelity.page import SOURCES as PLACE
 from fidelity.sources.cells import Column, State
 from fidelity.sources.rows import SOURCES
-from fidelity.sources.runtimes import Runtime
+from fidelity.sources.runtimes import FINDERS, Runtime
 
 HEAD: Final = """<!-- sources -->
 Written by `{command}`. A small program of each runtime prints what it finds in each source; it is
@@ -65,6 +65,8 @@ def lines(found: Sequence[Measured]) -> Iterator[str]:
             yield f"| {label} | {' | '.join(states)} |"
     yield ""
     yield from reasons(tried)
+    if left := FINDERS.keys() - {one.runtime.name for one in found}:
+        yield f"- Not asked for in this run: {', '.join(name for name in FINDERS if name in left)}."
     for one in found:
         if one.cells is None:
             yield f"- {one.runtime.name} is not tried here: {one.runtime.missing or one.fault}."
