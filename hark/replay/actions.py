@@ -8,6 +8,7 @@ needed in full is read again (`hark.replay.content`).
 
 import contextlib
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from blake3 import blake3
@@ -308,8 +309,13 @@ def _side(from_agent: bool) -> str:  # noqa: FBT001 (a field of the format)
 
 
 def _file(event: ev.FileResult) -> Parts:
-    dated = event.hash and f"/{event.path}".endswith(tuple(DATES.covers))
+    dated = bool(event.hash) and _is_dated(f"/{event.path}")
     return ("mode", f"{event.mode:o}".encode()), ("hash", b"dated" if dated else event.hash)
+
+
+def _is_dated(path: str) -> bool:
+    """Tell whether the rule `file dates` covers a path. git keeps names of branches, which may be any."""
+    return "/refs/" not in path and any(fnmatchcase(path, pattern) for pattern in DATES.covers)
 
 
 def _exit(event: RunEnd) -> Parts:

@@ -50,13 +50,21 @@ PUBLISHED: Final = Rule(
 )
 DATES: Final = Rule(
     "file dates",
-    "contents of files in which the dates of other files stand: Python's caches and git's indexes",
-    frozenset((".pyc", "/.git/index")),
+    "contents of files in which dates of other files stand: caches of Python, mypy and ruff, git's indexes",
+    frozenset(
+        (
+            *("*.pyc", "*/.mypy_cache/*", "*/.ruff_cache/*", "*/.git/index"),
+            *("*/.git/worktrees/*/index", "*/.git/modules/*/index"),
+        )
+    ),
+)
+ELSEWHERE: Final = Rule(
+    "elsewhere", "files in other places than the project, which the record has nothing of"
 )
 
 LEFT_OUT: Final = (
     IDENTITY, BEGINNING, SERVED, COMMENTARY, REPEATED, POOLS, RACES, CHUNKS, SPELLING, REASONS, PAGES, LEFT,
-    CUT, KEEP_ALIVE, RECOMPUTED, PUBLISHED, DATES,
+    CUT, KEEP_ALIVE, RECOMPUTED, PUBLISHED, DATES, ELSEWHERE,
 )  # fmt: skip
 
 
@@ -110,7 +118,7 @@ TREATMENTS: Final = (
     Treatment(37, "", (SERVED,)),
     Treatment(38, "", (SERVED,)),
     Treatment(39, "", (COMMENTARY,)),
-    Treatment(40, FILE, (DATES,)),
+    Treatment(40, FILE, (DATES, ELSEWHERE)),
     Treatment(41, "", (COMMENTARY,)),
     Treatment(42, MCP, (SPELLING, PAGES, REASONS)),
     Treatment(43, "", (COMMENTARY,)),

@@ -120,3 +120,43 @@ def test_a_stranger_names_the_directory_that_has_it(at: Desk, elsewhere: Desk) -
     ended = replay(elsewhere, "--trust-bundle", "-workdir", at.project)
     equal(ended, printed)
     assert not (at.project / "node_modules/new").exists()
+
+
+COMMITS = """
+set -e
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.example GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b.example
+unset PYTHONDONTWRITEBYTECODE
+git init -q . && git add agent.sh use.py own.py && git commit -qm one
+python3 use.py > said.txt && git add said.txt && git commit -qm two
+git log --format="%H %ct %s"
+"""
+USES = """
+import own, sqlite3
+with open("made.py", "w") as file:
+    file.write("WORDS = 'made by the agent'")
+import made
+base = sqlite3.connect("base.sqlite")
+base.execute("pragma journal_mode=wal")
+base.execute("create table t (a)")
+base.execute("insert into t values (random())")
+base.commit()
+print(own.WORDS, made.WORDS, *base.execute("select a from t"))
+"""
+
+
+def test_commits_caches_and_databases_are_as_recorded(at: Desk) -> None:
+    at.write("agent.sh", COMMITS)
+    at.write("own.py", "WORDS = 'its own module'\n")
+    at.write("use.py", USES)
+    printed = ok(at.run("--", "/bin/bash", "agent.sh")).stdout
+    assert len(printed.split()) == 6
+    (first,) = at.project.glob("__pycache__/own.*.pyc")
+    kept = at.project.parent / "kept"
+    equal(replay(at, "-keep", kept), printed)
+    assert (kept / "__pycache__" / first.name).read_bytes() == first.read_bytes()  # it has the source's time
+    changed = "WORDS = 'its new module'\n"
+    at.write("own.py", changed)
+    for made in (".git", "__pycache__"):
+        shutil.rmtree(at.project / made)
+    diverged = ok(replay(at, "-workdir", at.project), 1)
+    assert "REPLAY-DIVERGED" in diverged.stderr

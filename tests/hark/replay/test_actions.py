@@ -136,7 +136,25 @@ def test_one_thing_that_differs_is_seen(kind, change):
     assert seen(changed(at, run()[at]._replace(**change))) != seen(run())
 
 
-@pytest.mark.parametrize("path", ["__pycache__/calc.cpython-313.pyc", ".git/index", "sub/.git/index"])
+DATED = (
+    *("__pycache__/calc.cpython-313.pyc", ".git/index", "sub/.git/index", ".mypy_cache/3.13/a.meta.json"),
+    *("sub/.ruff_cache/0.14/1", ".git/worktrees/w/index", ".git/modules/a/b/index"),
+)
+UNDATED = (
+    *(
+        "a.py",
+        "index",
+        "x.git/index",
+        "git/index",
+        "mypy_cache/x",
+        ".git/refs/heads/index",
+        ".git/objects/ab/cd",
+    ),
+    *(".git/modules/a/refs/heads/index", ".git/logs/HEAD"),
+)
+
+
+@pytest.mark.parametrize("path", DATED)
 def test_a_file_that_holds_the_dates_of_others_counts_by_its_presence_and_mode(path):
     def left(content, mode=0o644):
         return seen([*run()[:1], ev.FileResult(path, mode, content)])
@@ -146,7 +164,7 @@ def test_a_file_that_holds_the_dates_of_others_counts_by_its_presence_and_mode(p
     assert left(b"a" * 32) != left(b"a" * 32, 0o755)
 
 
-@pytest.mark.parametrize("path", ["a.py", "index", "x.git/index", "git/index"])
+@pytest.mark.parametrize("path", UNDATED)
 def test_a_file_that_is_only_called_alike_counts_by_its_content(path):
     first, second = ([*run()[:1], ev.FileResult(path, 0o644, content * 32)] for content in (b"a", b"b"))
     assert seen(first) != seen(second)
