@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from hark.bundle.events import Event, PolicyLoaded
     from hark.bundle.writer import Writer
+    from hark.contents import Contents
     from hark.lending import Lender
     from hark.policy.model import Policy
     from hark.preparation import Prepared
@@ -223,8 +224,11 @@ def _played(
             offline.leave_network()
             run = Replayed(staged.prepared, place, boundary, environ, say=say, recalled=recalled, asked=asked)
             stand_in.run = run
-            run.play()
-            return run.course(signer, staged, asked)
+            try:
+                run.play()
+                return run.course(signer, staged, asked)
+            finally:
+                run.contents.close()
     except ConfinementError as error:
         raise ReplayError(str(error)) from error
 
@@ -252,8 +256,13 @@ def frames_of(path: str) -> Iterator[Frame]:
 _FILES: Final = frozenset((38, 48))
 
 
-def _frames(recalled: Recalled, kinds: frozenset[int] | None = None) -> Iterator[Frame]:
-    """Yield the recorded events: those of some kinds, or all that playback has a use for."""
+def _frames(
+    recalled: Recalled, kinds: frozenset[int] | None = None, contents: Contents | None = None
+) -> Iterator[Frame]:
+    """Yield the recorded events: those of some kinds, or all that playback has a use for.
+
+    `contents` keeps apart what is large.
+    """
     from hark.bundle.events import decode
     from hark.replay.recorded import Frame
 
@@ -263,7 +272,10 @@ def _frames(recalled: Recalled, kinds: frozenset[int] | None = None) -> Iterator
             if seq >= recalled.events:
                 return
             if kind not in _BULK if kinds is None else kind in kinds:
-                yield Frame(seq, placed.frame.time, decode(kind, placed.frame.payload))
+                event = decode(kind, placed.frame.payload)
+                yield Frame(
+                    seq, placed.frame.time, event if contents is None else contents.aside(placed, event)
+                )
 
 
 _MANIFEST: Final = 4
@@ -296,6 +308,7 @@ class Replayed(Run):
         recalled: Recalled,
         asked: Asked,
     ) -> None:
+        from hark.contents import Contents
         from hark.replay.renames import Renames
         from hark.timing import Timing
         from mediator.playback.playback import Playback
@@ -306,7 +319,9 @@ class Replayed(Run):
         self.rules = rules_of(recalled, prepared.policy)
         self._renames = Renames()
         renames = self._renames if asked.renaming else None
-        self.score, times = _score(recalled, self.rules, renames)
+        self.contents = Contents(recalled.path)
+        aside = self.contents if renames is None else None  # who renames, looks through all of an answer
+        self.score, times = _score(recalled, self.rules, renames, aside)
         self._policies = dict(_changes(self.score, prepared)) if asked.given.policy is None else {}
         self.timing = Timing(recalled.start.started_at, times)
         self.playback = Playback(
@@ -317,6 +332,7 @@ class Replayed(Run):
             starved=self._starved,
             realtime=asked.realtime,
             zone=_zone(recalled),
+            contents=self.contents.of,
         )
 
     def turn(self, seq: int) -> bool:
@@ -416,7 +432,9 @@ def _changes(score: Score, prepared: Prepared) -> Iterator[tuple[int, tuple[Poli
             yield part.seq, (policy, record.loaded(prepared, policy))
 
 
-def _score(recalled: Recalled, rules: Rules, renames: Renames | None) -> tuple[Score, list[int]]:
+def _score(
+    recalled: Recalled, rules: Rules, renames: Renames | None, contents: Contents | None
+) -> tuple[Score, list[int]]:
     """Read the recording, and when it had something come in."""
     from hark.determinism import INBOUND
     from hark.replay.score import Score
@@ -424,7 +442,7 @@ def _score(recalled: Recalled, rules: Rules, renames: Renames | None) -> tuple[S
     times: list[int] = []
 
     def noting() -> Iterator[Frame]:
-        for frame in _frames(recalled):
+        for frame in _frames(recalled, contents=contents):
             if type(frame.event) in INBOUND and not getattr(frame.event, "from_agent", False):
                 times.append(frame.time_ns)
             yield frame

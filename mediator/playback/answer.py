@@ -104,11 +104,15 @@ class PlayedServer(layer.Layer):
             yield turn
             if self.over or not turn.granted:
                 break
-            while part is not None:
-                for event in self._said(part.piece):
-                    yield ReceiveHttp(event)
-                part = self._playback.along_with(self._exchange, part)
+            yield from self._let_in(part)
         self.over = True
+
+    def _let_in(self, part: Part | None) -> layer.CommandGenerator[None]:
+        """Say a part that has its turn, and what comes with it. One that cannot be read has diverged."""
+        while part is not None and (piece := self._playback.loaded(part)) is not None:
+            for event in self._said(piece):
+                yield ReceiveHttp(event)
+            part = self._playback.along_with(self._exchange, part)
 
     def _said(self, piece: Piece) -> Iterator[HttpEvent]:
         """Yield what the agent's side reads of a piece; a WebSocket answers this agent's own key."""

@@ -21,7 +21,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from hark.bundle.events import Event, Input
-from hark.replay.pieces import Action, Data, End, Failed, Head, Part, Refused, Withheld
+from hark.errors import BundleError
+from hark.replay.pieces import Action, Data, End, Failed, Head, Part, Piece, Refused, Withheld
 from hark.replay.recorded import Recorded, words_of
 from hark.replay.score import Score
 from hark.replay.talks import Differs, LiveTalk
@@ -41,6 +42,14 @@ SETTLE_S: Final = (
     0.002  # for who was woken by the part before this one to come to run, however short the gap was
 )
 WRITE_S: Final = 5.0  # for what was let in to be written: its connection may be gone meanwhile
+
+
+type Contents = Callable[[int], bytes | None]
+"""MUST return the bytes of an event that are not held; None of any other. Raises BundleError."""
+
+
+def all_held(_seq: int) -> None:
+    """Say that whatever was recorded is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +118,12 @@ class Playback:
         realtime: bool = False,
         zone: tzinfo | None = None,
         stall_s: float = STALL_S,
+        contents: Contents = all_held,
     ) -> None:
-        """`zone` is that of the recorded machine, by which rules are judged; this machine's unless given."""
+        """`zone` is that of the recorded machine, by which rules are judged; this machine's unless given.
+
+        `contents` has the pieces of answers that the score does not hold.
+        """
         self.score = score
         self._on_diverged = on_diverged
         self._clock = clock or RealClock()
@@ -119,6 +132,7 @@ class Playback:
         self._realtime = realtime
         self._zone = zone
         self._stall_s = stall_s
+        self._contents = contents
         self._counts = _Counts()
         self._waiting: dict[int, _Waiting] = {}
         self._changed = asyncio.Event()
@@ -234,6 +248,15 @@ class Playback:
 
     def _is_next(self, part: Part) -> bool:
         return self.score.next() is part and self.score.may_release(part)
+
+    def loaded(self, part: Part) -> Piece | None:
+        """Return what a part says, with the bytes that were not held; None: they are not there any more."""
+        try:
+            data = self._contents(part.seq) if isinstance(part.piece, Data) else None
+        except BundleError as error:
+            self.diverge(Divergence("uncovered", str(error), part.seq))
+            return None
+        return part.piece if data is None else Data(data)
 
     def take(self) -> Part | None:
         """Return the part whose turn the last decision has to wait for. MUST be asked right after it."""

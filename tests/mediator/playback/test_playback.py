@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd
+from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd, ResponseHead
+from hark.errors import BundleError
+from hark.replay.pieces import Data, End, Part
 from hark.replay.score import Score
-from mediator.playback.playback import Playback
+from mediator.playback.playback import Divergence, Playback
 from tests.mediator.playback.rig import changed, frames_of, playing, recording
 from tests.mediator.rig import API, Rig, pair
 
@@ -24,6 +26,11 @@ def _three(rig: Rig) -> list[tuple[int, bytes, list[tuple[str, str]]]]:
     return got
 
 
+def _kinds(rig: Rig) -> list[type]:
+    """What was recorded, but for heads: those are where an answer took longer than it had to."""
+    return [type(event) for event in rig.recorder.events if not isinstance(event, ResponseHead)]
+
+
 def test_a_recorded_run_is_played_back_byte_for_byte_and_nothing_is_dialled(tmp_path: Path) -> None:
     path = tmp_path / "run.hark"
     with recording(path) as recorder, pair(recorder=recorder) as (rig, upstream):
@@ -31,10 +38,10 @@ def test_a_recorded_run_is_played_back_byte_for_byte_and_nothing_is_dialled(tmp_
         assert upstream.dials == 1
     with playing(frames_of(path), API) as played:
         second = _three(played.rig)
-        recorded = [type(event) for event in played.rig.recorder.events]
+        recorded = _kinds(played.rig)
         assert played.diverged == []
     assert second == first
-    assert recorded == [type(event) for event in recorder.events]
+    assert recorded == [type(event) for event in recorder.events if not isinstance(event, ResponseHead)]
     assert upstream.dials == 1
     report = played.playback.report()
     assert (report.unconsumed, report.dials, report.early) == ((), 0, ())
@@ -142,3 +149,23 @@ def test_an_agent_that_is_kept_from_the_processors_is_waited_for_longer(starving
     playback = Playback(Score([]), lambda _: None, idle=done, starved=starved)
     asyncio.run(playback._settled(0.01))
     assert done() == starving
+
+
+def test_bytes_that_were_set_aside_are_asked_for_at_their_release() -> None:
+    told: list[Divergence] = []
+    held = {3: b"read again"}
+    playback = Playback(Score([]), told.append, contents=held.get)
+    assert playback.loaded(Part(3, 0, Data(b""))) == Data(b"read again")
+    assert playback.loaded(Part(4, 0, Data(b"small"))) == Data(b"small")
+    assert playback.loaded(Part(3, 0, End())) == End()
+    assert told == []
+
+
+def test_bytes_that_are_not_there_any_more_end_the_replay() -> None:
+    def gone(seq: int) -> bytes | None:
+        raise BundleError(f"event {seq} is another")
+
+    told: list[Divergence] = []
+    playback = Playback(Score([]), told.append, contents=gone)
+    assert playback.loaded(Part(3, 0, Data(b""))) is None
+    assert [(one.kind, one.words, one.event) for one in told] == [("uncovered", "event 3 is another", 3)]
