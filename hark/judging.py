@@ -20,7 +20,8 @@ from hark.replay.diverge import Compared, compare
 from hark.replay.exchanges import OPEN
 from hark.replay.inside import inside, named, to_json, words
 from hark.replay.treatment import EXIT, FILE, PROGRAM
-from hark.replaying import Course, frames_of
+from hark.replaying import Course, frames_of, recorded_frames
+from hark.requested import listed
 from hark.visible import visible
 
 EQUAL: Final = "REPLAY-EQUAL"
@@ -79,7 +80,7 @@ def judge(course: Course) -> Judgement:
     if uncovered:
         raise ReplayError(f"it cannot be replayed: {uncovered[0].words}")
     undone = replace(course.rules, undo=course.renaming.undone) if course.renaming.pairs else course.rules
-    was = actions(frames_of(course.recalled.path), course.rules)
+    was = actions(recorded_frames(course.recalled), course.rules)
     now = actions(frames_of(course.bundle), undone)
     ends = (was.end, now.end)
     programs = tuple(_other_programs(was, now))
@@ -90,7 +91,7 @@ def judge(course: Course) -> Judgement:
     if compared.first is not None:
         found = inside(
             compared.first,
-            lambda: frames_of(course.recalled.path),
+            lambda: recorded_frames(course.recalled),
             lambda: frames_of(course.bundle),
             course.rules,
         )
@@ -150,6 +151,8 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from (f"  {was} is called {now} here" for was, now in course.renaming.pairs.items())
     held = f"{report.held} held for {report.held_s:.1f} s" if report.held else "none held"
     yield f"  {report.released} releases, {held}; {report.dials} dials, {course.packets} packets"
+    if course.left_out:
+        yield f"  its policy leaves out of the comparison: {listed(course.left_out)}"
     yield f"  signed by {course.signer}"
     if course.kept is not None:
         yield f"  what it worked on is kept in {course.kept}"
@@ -197,6 +200,7 @@ def _record(judgement: Judgement) -> dict[str, object]:
         "dials": report.dials,
         "packets": course.packets,
         "notes": list(course.notes),
+        "left_out": list(course.left_out),
         "truncated": recalled.truncated,
         "run": recalled.start.run_id,
         "root": recalled.verified.root.hex(),

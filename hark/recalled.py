@@ -8,7 +8,7 @@ Of the events only those are kept that say how the run is started; memory does n
 What stands in the values is the bundle's word: somebody else may have written it. Nothing here acts on it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,8 +16,8 @@ from hark.bundle import events as ev
 from hark.bundle import outcome
 from hark.bundle.bounds import KIND_NAMES, SEAL, RunEnd, RunStart, kind_name
 from hark.bundle.frame import Frame
-from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, ReplayError, TruncatedError
+from hark.unchanged import Unchanged
 from hark.verify.result import BROKEN, REJECTED, TRUNCATED, Result
 from hark.verify.steps import verify
 from hark.visible import visible
@@ -42,6 +42,8 @@ class Recalled:
 
     path: str
     verified: Result
+    file: Unchanged
+    """The bundle itself, for whoever reads it again."""
     events: int = 0
     start: RunStart = field(default_factory=RunStart)
     loaded: ev.PolicyLoaded = field(default_factory=ev.PolicyLoaded)
@@ -94,32 +96,11 @@ def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
         raise TruncatedError(
             f"{path} has no end, its writer was killed; -truncated replays the {result.events} events in it"
         )
-    recalled = Recalled(path, result)
-    with BundleFile(path) as file:
-        for frame in _checked(file, result):
-            _take(recalled, frame)
+    recalled = Recalled(path, result, Unchanged(path, result))
+    for frame in recalled.file.frames():
+        _take(recalled, frame)
     _refuse_unfit(recalled)
     return recalled
-
-
-def _checked(file: BundleFile, result: Result) -> Iterator[Frame]:
-    """Yield the frames that were verified, and no other: the file may be another one by now."""
-    leaf = b""
-    chain = b""
-    count = 0
-    for placed in file.frames():
-        if count == result.events:
-            break
-        leaf, chain, count = placed.frame.leaf, placed.frame.chain, count + 1
-        yield placed.frame
-    if count and _next(chain, leaf) != result.final_chain:
-        raise ReplayError(f"{file.path} was changed while it was read; nothing is replayed from it")
-
-
-def _next(chain: bytes, leaf: bytes) -> bytes:
-    from hark.bundle.hashing import chain_hash
-
-    return chain_hash(chain, leaf)
 
 
 def _take(recalled: Recalled, frame: Frame) -> None:

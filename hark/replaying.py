@@ -9,7 +9,7 @@ ends it. Nothing here prints: `say` gets each sentence for the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,17 +18,20 @@ from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, ConfinementError, HarkError, ReplayError, UntrustedError
 from hark.keeping import Place, find_place
 from hark.recalled import Recalled, recall
+from hark.requested import left_out
 from hark.restaging import Given, Staged, giver_of, policy_of, refuse_hostile, stage
 from hark.run import Run, Say
 from hark.visible import visible
 from launcher import offline
 from launcher.played import Piece, Played
+from launcher.report import NeverStarted
 from launcher.supervise import Boundary, launch
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from hark.bundle.events import Event, PolicyLoaded
+    from hark.bundle.frame import Frame as Stored
     from hark.bundle.writer import Writer
     from hark.contents import Contents
     from hark.lending import Lender
@@ -89,6 +92,8 @@ class Course:
     """What the replay calls recorded identifiers; empty unless that was asked for."""
     ran_on: bool
     """Whether the agent did all that was recorded, and more than a recording that breaks off has."""
+    left_out: tuple[str, ...] = ()
+    """What the policy's `[replay]` leaves out of the comparison: headers and JSON paths."""
 
 
 def replay(
@@ -199,9 +204,11 @@ def _unpack(recalled: Recalled, project: str, most: int) -> None:
     from hark.snapshot.extract import extract
     from hark.snapshot.stored import put_together
 
-    events = (frame.event for frame in _frames(recalled, frozenset((_MANIFEST, _SNAPSHOT))))
     try:
-        extract(put_together(events, recalled.start.working_dir), project, min(most, MAX_UNPACKED))
+        with recalled.file.through() as frames:
+            wanted = (frame for frame in frames if frame.kind in {_MANIFEST, _SNAPSHOT})
+            events = (frame.event for frame in _decoded(wanted))
+            extract(put_together(events, recalled.start.working_dir), project, min(most, MAX_UNPACKED))
     except BundleError as error:
         raise ReplayError(f"the copy of its project cannot be used: {error}") from None
 
@@ -229,7 +236,7 @@ def _played(
                 return run.course(signer, staged, asked)
             finally:
                 run.contents.close()
-    except ConfinementError as error:
+    except (ConfinementError, NeverStarted) as error:
         raise ReplayError(str(error)) from error
 
 
@@ -253,6 +260,11 @@ def frames_of(path: str) -> Iterator[Frame]:
                 )
 
 
+def recorded_frames(recalled: Recalled) -> Iterator[Frame]:
+    """Yield the recorded events, in order, as they were verified. Raises ReplayError where one is another."""
+    return _decoded(frame for frame in recalled.file.frames() if frame.kind not in _FILES)
+
+
 _FILES: Final = frozenset((38, 48))
 
 
@@ -266,16 +278,20 @@ def _frames(
     from hark.bundle.events import decode
     from hark.replay.recorded import Frame
 
-    with BundleFile(recalled.path) as file:
-        for placed in file.frames():
-            seq, kind = placed.frame.seq, placed.frame.kind
-            if seq >= recalled.events:
-                return
-            if kind not in _BULK if kinds is None else kind in kinds:
-                event = decode(kind, placed.frame.payload)
-                yield Frame(
-                    seq, placed.frame.time, event if contents is None else contents.aside(placed, event)
-                )
+    for placed in recalled.file.placed():
+        frame = placed.frame
+        if frame.kind not in _BULK if kinds is None else frame.kind in kinds:
+            event = decode(frame.kind, frame.payload)
+            kept = event if contents is None else contents.aside(placed, event)
+            yield Frame(frame.seq, frame.time, kept)
+
+
+def _decoded(frames: Iterable[Stored]) -> Iterator[Frame]:
+    from hark.bundle.events import decode
+    from hark.replay.recorded import Frame
+
+    for frame in frames:
+        yield Frame(frame.seq, frame.time, decode(frame.kind, frame.payload))
 
 
 _MANIFEST: Final = 4
@@ -411,6 +427,7 @@ class Replayed(Run):
             notes=staged.notes,
             kept=asked.keep,
             failure=self.failure or self.limit,
+            left_out=left_out(self.prepared.policy),
             ran_on=self._recalled.truncated
             and all(one.done for one in self.score.recording.actions if one.blocking),
         )
@@ -447,7 +464,10 @@ def _score(
                 times.append(frame.time_ns)
             yield frame
 
-    return Score(noting(), rules, _nearest, renames=renames), times
+    score = Score(noting(), rules, _nearest, renames=renames)
+    if score.recording.stray:
+        raise ReplayError(f"{score.recording.stray}: no run of hark's has that, and it is not replayed")
+    return score, times
 
 
 def _zone(recalled: Recalled) -> ZoneInfo | None:

@@ -23,7 +23,7 @@ def lines(recalled: Recalled, policy: Policy, signer: str) -> Iterator[str]:
     start = recalled.start
     yield _line("command", visible(_clipped(shlex.join(start.argv))))
     yield _line("in", visible(_clipped(start.working_dir)))
-    yield _line("environment", _listed(sorted(recalled.env)))
+    yield _line("environment", listed(sorted(recalled.env)))
     yield _line("policy", f"{visible(_clipped(recalled.loaded.source))}; hosts: {_hosts(recalled)}")
     for line in _wants(recalled, policy):
         yield _line("asks for", line)
@@ -41,21 +41,23 @@ def _line(label: str, value: str) -> str:
 def _wants(recalled: Recalled, policy: Policy) -> Iterator[str]:
     """Yield what the recorded run had beyond the system and its project, and what becomes of it."""
     if policy.secrets:
-        names = _listed(secret.name for secret in policy.secrets)
+        names = listed(secret.name for secret in policy.secrets)
         yield f"secrets {names}: not read; the agent gets the recorded placeholders"
     if policy.read_paths:
-        yield f"to read {_listed(policy.read_paths)}: not shown, unless you say -read"
+        yield f"to read {listed(policy.read_paths)}: not shown, unless you say -read"
     if policy.write_paths:
-        yield f"to write {_listed(policy.write_paths)}: empty folders, thrown away"
+        yield f"to write {listed(policy.write_paths)}: empty folders, thrown away"
     if policy.mcp:
-        servers = _listed(server.name for server in policy.mcp)
+        servers = listed(server.name for server in policy.mcp)
         yield f"tool servers {servers}: not started; what they answered is played"
     if policy.publish:
         yield f"{len(policy.publish)} published ports: none is opened"
     if recalled.start.upstreams:
-        yield f"upstreams {_listed(recalled.start.upstreams)}: nothing is dialled"
+        yield f"upstreams {listed(recalled.start.upstreams)}: nothing is dialled"
     if policy.nested_sandboxes:
         yield "sandboxes of its own ([sandbox] nested): allowed, so Landlock is not in force"
+    if ignored := left_out(policy):
+        yield f"to compare requests without {listed(ignored)}: what differs there alone counts as equal"
     if policy.allow_all:
         yield "every host (--unsafe-allow-all): nothing is dialled"
 
@@ -67,10 +69,17 @@ def _project(recalled: Recalled) -> str:
 
 
 def _hosts(recalled: Recalled) -> str:
-    return _listed(recalled.loaded.allow_hosts) or "none"
+    return listed(recalled.loaded.allow_hosts) or "none"
 
 
-def _listed(values: Iterable[str]) -> str:
+def left_out(policy: Policy) -> tuple[str, ...]:
+    """List what a policy's `[replay]` leaves out of the comparison: a stranger's may leave out everything."""
+    headers = (f"header {name}" for name in policy.replay.ignore_headers)
+    return (*headers, *policy.replay.ignore_json)
+
+
+def listed(values: Iterable[str]) -> str:
+    """Spell a list for one line; safe to print."""
     everything = list(values)
     shown = ", ".join(visible(_clipped(value)) for value in everything[:MAX_SHOWN])
     more = len(everything) - MAX_SHOWN

@@ -196,9 +196,14 @@ def _written_besides(recalled: Recalled, given: Given) -> tuple[str, ...]:
 
 def refuse_place(path: str, what: str) -> None:
     """Refuse to show a folder of ours where no run of hark's had one. Raises ReplayError."""
-    plain = os.path.isabs(path) and os.path.normpath(path) == path and path != "/" and "\0" not in path
+    plain = _is_plain(path) and path != "/" and "\0" not in path
     if not plain or within(path, _NOT_SHOWN_AT) or project.belongs_to_system(path):
         raise ReplayError(f"{what} {visible(path)}, which no run of hark's could: it is not replayed")
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a path has one spelling; `normpath` leaves two slashes in front, as POSIX has it."""
+    return os.path.isabs(path) and os.path.normpath(path) == path and not path.startswith("//")
 
 
 def refuse_hostile(recalled: Recalled) -> None:
@@ -298,7 +303,7 @@ def _masked(recalled: Recalled, folders: Throwaway) -> tuple[str, ...]:
 
 def _home(recalled: Recalled) -> str:
     home = recalled.env.get("HOME", "/")
-    if not os.path.isabs(home) or within(home, _NOT_SHOWN_AT) or os.path.normpath(home) != home:
+    if not _is_plain(home) or within(home, _NOT_SHOWN_AT):
         raise ReplayError(f"its home directory {visible(home)} is none that a run of hark's had")
     return home
 

@@ -45,6 +45,11 @@ class Chunk(NamedTuple):
     starts: list[int]
     heads: list[Head]
 
+    def frames(self) -> Iterator[Frame]:
+        """Yield the frames. Nothing about them is verified."""
+        for start, head in zip(self.starts, self.heads, strict=True):
+            yield _frame(self.data, start, head)
+
 
 class Placed(NamedTuple):
     """A frame and the byte of the file where it starts."""
@@ -116,8 +121,8 @@ class BundleFile:
     def frames(self, at: int | None = None) -> Iterator[Placed]:
         """Every whole frame from byte `at` on, one by one. Nothing about them is verified."""
         for chunk in self.walk(at):
-            for start, head in zip(chunk.starts, chunk.heads, strict=True):
-                yield Placed(chunk.at + start, _frame(chunk.data, start, head))
+            for start, frame in zip(chunk.starts, chunk.frames(), strict=True):
+                yield Placed(chunk.at + start, frame)
 
     def frame_at(self, at: int) -> Frame:
         """The frame that starts at byte `at`, which a walk has found to be whole."""

@@ -2,8 +2,8 @@
 
 Always: each action and each part keeps the sequence number and the time of the event that it was recorded in,
 so that the order of the two kinds is the recording's. The head of an answer stands where it was recorded
-first: in kind 45, else in front of the answer's first piece, else at its end. Any events give a value: what
-belongs to no exchange, or comes twice, is passed over.
+first: in kind 45, else in front of the answer's first piece, else at its end. Any events give a value; what
+belongs to no exchange, or comes twice, is not played, and `stray` names the first such event.
 
 Not done here: matching what a replay does with it, which is `hark.replay.score`.
 """
@@ -175,6 +175,8 @@ class Recording:
     """The first event of a kind that nobody here knows, and the kind."""
     ended: Action | None = None
     """The run's end."""
+    stray: str = ""
+    """The first event that no recorder writes in its place, in words: nothing could ask for what it has."""
 
     def addresses(self) -> Mapping[str, str]:
         """Return the names that were given an address, with it; the first one counts."""
@@ -221,11 +223,15 @@ class _Reading:
         self.recording.started_at = event.started_at
 
     def end(self, frame: Frame, _event: RunEnd) -> None:
+        if self.recording.ended is not None:
+            self._stray(frame, "is a second end of the run")
         self.recording.ended = Action(frame.seq, frame.time_ns, "the end of the run", blocking=False)
 
     def request(self, frame: Frame, event: LlmRequest) -> None:
         action = self.act(frame, words_of(event))
         recorded = Recorded(event, action, None if event.streaming else action)
+        if event.exchange in self.recording.exchanges:
+            self._stray(frame, f"is a second request of exchange {event.exchange}")
         self.recording.exchanges.setdefault(event.exchange, recorded)
 
     def request_chunk(self, frame: Frame, event: RequestChunk) -> None:
@@ -258,6 +264,7 @@ class _Reading:
     def response_end(self, frame: Frame, event: LlmResponseEnd) -> None:
         recorded = self._open(event.exchange)
         if recorded is None:
+            self._stray(frame, f"ends exchange {event.exchange}, which has none to be ended")
             return
         recorded.closed = True
         if event.error.startswith(REFUSED):
@@ -381,6 +388,10 @@ class _Reading:
         part = Part(frame.seq, frame.time_ns, End())
         self.recording.decisions.append(Decision(about, action, part, answer))
 
+    def _stray(self, frame: Frame, what: str) -> None:
+        if not self.recording.stray:
+            self.recording.stray = f"event {frame.seq} {what}"
+
     def _open(self, exchange: int) -> Recorded | None:
         recorded = self.recording.exchanges.get(exchange)
         return None if recorded is None or recorded.closed else recorded
@@ -389,6 +400,8 @@ class _Reading:
         recorded = self.recording.exchanges.get(exchange)
         if recorded is not None and recorded.closed is closed:
             recorded.parts.append(Part(frame.seq, frame.time_ns, piece, recorded.sent))
+        else:
+            self._stray(frame, f"is part of an answer in exchange {exchange}, which has none under way")
 
     def _head_here(self, frame: Frame, exchange: int) -> None:
         """The head came no later than this; what it says stands in the exchange's end."""

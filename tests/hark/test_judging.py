@@ -32,7 +32,11 @@ WELL = Report(5, 0, 0.0, (), (), (), 0)
 
 def judged(tmp_path: Path, replayed: list[Any], report: Report = WELL, **changes: Any) -> Judgement:
     """Judge a replay that recorded this; `changes` are of its bundle, or of the course."""
-    course = {key: changes.pop(key) for key in ("packets", "failure", "ran_on", "notes") if key in changes}
+    course = {
+        key: changes.pop(key)
+        for key in ("packets", "failure", "ran_on", "notes", "left_out")
+        if key in changes
+    }
     renaming = changes.pop("renaming", Renaming())
     whole = changes.pop("whole", True)
     ends = {} if whole else {"end": None}
@@ -60,6 +64,29 @@ def test_the_same_actions_are_equal_in_whatever_pieces(tmp_path: Path) -> None:
     assert lines[0].startswith("REPLAY-EQUAL, 6 actions")
     assert "0 dials, 0 packets" in lines[2]
     assert "signed by ann" in lines[3]
+
+
+@pytest.mark.attack
+def test_what_a_policy_leaves_out_of_the_comparison_stands_beside_equal(tmp_path: Path) -> None:
+    found = judged(tmp_path, RECORDED, left_out=("header x-all", "$.a\x1b"))
+    assert "  its policy leaves out of the comparison: header x-all, $.a\\e" in found.lines()
+    assert found.record()["left_out"] == ["header x-all", "$.a\x1b"]
+    assert not any("leaves out" in line for line in judged(tmp_path, RECORDED).lines())
+
+
+@pytest.mark.attack
+def test_a_recording_that_was_changed_while_it_was_replayed_gets_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def swapped(*words: Any, **named: Any) -> Any:
+        found = recalled(*words, **named)
+        bundle(tmp_path / "run.hark", *RECORDED[:-3], ev.Input("stdin", b"x"), *RECORDED[-3:])
+        return found
+
+    recalled = recall
+    monkeypatch.setattr("tests.hark.test_judging.recall", swapped)
+    with pytest.raises(ReplayError, match="was changed while it was read"):
+        judged(tmp_path, RECORDED)
 
 
 @pytest.mark.parametrize(

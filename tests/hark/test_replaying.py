@@ -7,9 +7,10 @@ import pytest
 
 from hark import trusted
 from hark.bundle import events as ev
-from hark.errors import ReplayError, UntrustedError, UsageError
+from hark.errors import ConfinementError, HarkError, ReplayError, UntrustedError, UsageError
 from hark.replaying import ALWAYS, ONCE, Asked, replay
 from hark.restaging import Given
+from launcher.report import NotExecutableError, NotFoundError
 from tests.support.recordings import PROJECT, bundle
 from tests.support.rerecorded import STRANGER
 
@@ -99,3 +100,32 @@ def test_nothing_is_left_of_a_replay_that_was_refused(tmp_path: Path) -> None:
         started(tmp_path, trust=True, keep=str(tmp_path))
     with pytest.raises(LaunchedError):
         started(tmp_path, trust=True, keep=str(tmp_path / "kept"))
+
+
+@pytest.mark.attack
+def test_a_bundle_that_is_swapped_while_its_reader_thinks_is_not_run(tmp_path: Path) -> None:
+    def written(name: str, data: bytes) -> str:
+        return bundle(tmp_path / name, ev.Input("stdin", data), ev.Input("stdin", b"", end=True))
+
+    path, other = written("run.hark", b"what was shown"), written("other.hark", b"what was not")
+
+    def ask(_name: str) -> str:
+        Path(other).replace(path)
+        return ONCE
+
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    with pytest.raises(ReplayError, match="was changed while it was read"):
+        replay(Asked(path), environ, say=lambda _line: None, ask=ask)
+
+
+@pytest.mark.parametrize("failed", [NotFoundError, NotExecutableError, ConfinementError])
+def test_a_command_that_cannot_be_started_here_is_not_replayable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: type[HarkError]
+) -> None:
+    def launch(*_plan: Any) -> None:
+        raise failed("sh: its interpreter is not inside the boundary")
+
+    monkeypatch.setattr("hark.replaying.launch", launch)
+    with pytest.raises(ReplayError, match="not inside the boundary") as refused:
+        started(tmp_path, trust=True)
+    assert refused.value.exit_code == 4

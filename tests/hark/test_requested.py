@@ -18,6 +18,9 @@ file = "~/.aws/credentials"
 hosts = ["api.example.com"]
 [mcp.tools]
 command = ["/home/reviewer/bin/wipe"]
+[replay]
+ignore_headers = ["X-All"]
+ignore_json = ["$.messages"]
 [[publish]]
 port = 8080
 at = "127.0.0.1:8080"
@@ -42,6 +45,7 @@ def test_everything_that_is_asked_for_is_shown_with_what_becomes_of_it(tmp_path:
         "to write /home/reviewer: empty folders",
         "tool servers tools: not started",
         "1 published ports: none is opened",
+        "to compare requests without header x-all, $.messages: what differs there alone counts as equal",
         "no copy of it is in the bundle",
         "signed by    NOBODY",
     ):

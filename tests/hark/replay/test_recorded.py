@@ -199,6 +199,26 @@ def test_events_that_belong_to_nothing_or_come_twice_are_passed_over() -> None:
     assert pieces(asked(), end(204), end(500), piece(b"late"), asked("/again"))[-1] == (1, End())
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ((piece(b"x", exchange=9),), "event 1 is part of an answer in exchange 9"),
+        ((end(exchange=9),), "event 1 ends exchange 9"),
+        ((ResponseHead(9, 200),), ""),
+        ((asked(), end(), end(500)), "event 3 ends exchange 1"),
+        ((asked(), end(), piece(b"late")), "event 3 is part of an answer in exchange 1"),
+        ((asked(), asked("/again"), end()), "event 2 is a second request of exchange 1"),
+        ((RunEnd(), RunEnd()), "event 2 is a second end of the run"),
+        ((asked(), piece(b"x"), end(), RunEnd()), ""),
+    ],
+)
+def test_what_nothing_could_ever_ask_for_is_named(events: tuple[Any, ...], words: str) -> None:
+    found = read(frames(RunStart(), *events)).stray
+    assert found.startswith(words)
+    assert bool(found) == bool(words)
+
+
 def test_nothing_waits_for_packets_which_are_sent_again_as_time_goes_by() -> None:
     found = read(frames(EgressAttempt("9.9.9.9", 443, "udp"), EgressDecision("9.9.9.9", False)))
     assert [action.blocking for action in found.actions] == [False]

@@ -1,0 +1,80 @@
+"""The frames of a bundle that was verified, read again: those that were verified, or none.
+
+A replay reads its bundle several times: who may run it is decided on what the first reading showed, and the
+project, the input and the answers are taken from later ones. Whoever can write the file, or its directory,
+may put another in its place at any time between, while a person thinks about the question above all. So
+every reading checks each frame's leaf, the chain and the times again, and that it ends as the verified one.
+
+Always: a reading that is carried to its end without a ReplayError has yielded what was verified. Nothing may
+be started from one that was not: `through` is for those that stop early.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from hark.bundle.bounds import SEAL, SEAL_KIND, decode_as
+from hark.bundle.frame import Frame
+from hark.bundle.hashing import ZERO_HASH
+from hark.bundle.walk import BundleFile, Placed
+from hark.errors import BundleError, ReplayError
+from hark.verify.facts import Survey
+from hark.verify.result import Result
+from hark.verify.scan import Scan
+
+
+class Unchanged:
+    """One bundle as it was verified. It may be read any number of times."""
+
+    def __init__(self, path: str, verified: Result) -> None:
+        self.path: Final = path
+        self._verified = verified
+        self._heads: bytes | None = None
+        """What the first reading found of kinds and times: a record that breaks off has no Seal to ask."""
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield the verified frames. Raises ReplayError at the first that is another, or at the end."""
+        for placed in self.placed():
+            yield placed.frame
+
+    def placed(self) -> Iterator[Placed]:
+        """As `frames`, and where each of them starts."""
+        scan, survey = Scan(0, ZERO_HASH), Survey()
+        last: Frame | None = None
+        with self._opened() as file:
+            for chunk in file.walk(limit=self._verified.events):
+                if not scan.check(chunk):
+                    raise self._changed()
+                survey.add(chunk)
+                for start, last in zip(chunk.starts, chunk.frames(), strict=True):
+                    yield Placed(chunk.at + start, last)
+        whole = scan.seq == self._verified.events and scan.chain == self._verified.final_chain
+        if not whole or not set(scan.withheld) <= set(self._verified.redacted):
+            raise self._changed()
+        self._check_heads(survey, last)
+
+    @contextmanager
+    def through(self) -> Iterator[Iterator[Frame]]:
+        """Give the frames to whoever may stop early; what they left is read, and checked, at the end."""
+        frames = self.frames()
+        yield frames
+        for _ in frames:
+            pass
+
+    def _opened(self) -> BundleFile:
+        try:
+            return BundleFile(self.path)
+        except BundleError:
+            raise self._changed() from None
+
+    def _check_heads(self, survey: Survey, last: Frame | None) -> None:
+        if last is None:
+            return
+        heads = survey.before_last()[0] + last.time.to_bytes(8)
+        sealed = last.kind == SEAL and decode_as(SEAL_KIND, last.payload).frames_hash != heads[:-8]
+        if sealed or self._heads not in {None, heads}:
+            raise self._changed()
+        self._heads = heads
+
+    def _changed(self) -> ReplayError:
+        return ReplayError(f"{self.path} was changed while it was read; nothing is replayed from it")
