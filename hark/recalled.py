@@ -106,7 +106,7 @@ def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
 def _take(recalled: Recalled, frame: Frame) -> None:
     """Take from one event what is needed to start the run again."""
     recalled.events += 1
-    recalled.last_time_ns = frame.time
+    recalled.last_time_ns = max(recalled.last_time_ns, frame.time)
     _refuse_kind(recalled, frame)
     if frame.kind not in _READ or not frame.payload:
         return

@@ -43,6 +43,8 @@ _PROTECTED: Final = "protected "
 """How a line of Boundary's Withheld begins."""
 _NOT_SHOWN_AT: Final = ("/dev", "/proc", "/sys", "/run/hark")
 """Where the launcher has file systems and files of its own."""
+_LAST_TIME: Final = (1 << 63) - 1
+"""Nanoseconds since 1970: what the kernel's clocks, the agent's page and certificates all can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +211,10 @@ def _is_plain(path: str) -> bool:
 def refuse_hostile(recalled: Recalled) -> None:
     """Refuse what hark would not have recorded, before anything is made of it. Raises ReplayError."""
     refuse_place(recalled.start.working_dir, "it ran in")
+    if not 0 <= recalled.start.started_at <= _LAST_TIME - recalled.last_time_ns:
+        raise ReplayError(
+            f"it began at {recalled.start.started_at}, which no clock that hark reads has shown"
+        )
     _home(recalled)
     _seen_as(recalled)
     words = (*recalled.start.argv, *recalled.env, *recalled.env.values())

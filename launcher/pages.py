@@ -41,6 +41,8 @@ _NOTE_BYTES: Final = 256
 _NOTES_AT: Final = _RECORDS_AT + RECORD_BYTES * _RECORDS
 LOG_BYTES: Final = _NOTES_AT + _NOTES * _NOTE_BYTES
 
+_FURTHEST: Final = 1 << 62  # nanoseconds: what is added to a clock of the kernel's must fit into 64 bits
+
 
 class Page:
     """The supervisor's side of the page. Until `begin` the shims do not see that it is one."""
@@ -69,9 +71,9 @@ class Page:
         self._words[_WALL] = max(self._words[_WALL], ns)
 
     def move_monotonic(self, ns: int) -> None:
-        """Move the monotonic clocks forward by `ns`; never back."""
+        """Move the monotonic clocks forward by `ns`, as far as they go; never back."""
         if ns > 0:
-            self._signed[_OFFSET] += ns
+            self._signed[_OFFSET] = min(self._signed[_OFFSET] + ns, _FURTHEST)
 
 
 class Log:

@@ -120,6 +120,8 @@ def test_what_the_caller_grants_is_granted(tmp_path: Path, folders: Throwaway) -
         ({"start": RunStart(working_dir="project", argv=("true",))}, "it ran in project"),
         ({"start": RunStart(working_dir="/home/a/../../etc", argv=("true",))}, "it ran in"),
         ({"start": RunStart(working_dir="//etc", argv=("true",))}, "it ran in //etc"),
+        ({"start": RunStart(started_at=-1, working_dir=PROJECT, argv=("true",))}, "it began at -1"),
+        ({"start": RunStart(started_at=(1 << 63) - 1, working_dir=PROJECT, argv=("true",))}, "it began at"),
         ({"env": ev.EnvSnapshot(ENV | {"HOME": "//run/hark"})}, "its home directory"),
         ({"policy": loaded(b"", write_paths=("//usr/lib",))}, "its run could write //usr/lib"),
         ({"start": RunStart(working_dir=PROJECT, argv=("",))}, "no program can be started with"),

@@ -35,6 +35,15 @@ def test_no_clock_runs_backwards():
     assert struct.unpack("=Qq", os.pread(descriptor, 16, 8)) == (200, 7)
 
 
+def test_a_clock_that_is_moved_beyond_what_it_holds_stays_at_its_end():
+    descriptor = memory()
+    page = Page(descriptor)
+    page.begin(100, bytes(32), 0)
+    for _ in range(4):
+        page.move_monotonic((1 << 63) - 1)
+    assert struct.unpack("=q", os.pread(descriptor, 8, 16)) == (1 << 62,)
+
+
 def test_a_seed_of_another_length_is_refused():
     with pytest.raises(ValueError, match="32 bytes, not 3"):
         Page(memory()).begin(0, b"abc", 0)
