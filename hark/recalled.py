@@ -103,6 +103,15 @@ def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
     return recalled
 
 
+def decoded(frame: Frame) -> ev.Event | ev.Unknown:
+    """Return a verified frame's event. Raises ReplayError: whoever signed it may have written anything."""
+    try:
+        return ev.decode(frame.kind, frame.payload)
+    except BundleError as error:
+        what = f"event {frame.seq} ({kind_name(frame.kind)})"
+        raise ReplayError(f"{what} cannot be read, and nothing is replayed: {error}") from None
+
+
 def _take(recalled: Recalled, frame: Frame) -> None:
     """Take from one event what is needed to start the run again."""
     recalled.events += 1
@@ -110,7 +119,7 @@ def _take(recalled: Recalled, frame: Frame) -> None:
     _refuse_kind(recalled, frame)
     if frame.kind not in _READ or not frame.payload:
         return
-    event = ev.decode(frame.kind, frame.payload)
+    event = decoded(frame)
     match event:
         case RunStart():
             recalled.start = event

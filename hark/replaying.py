@@ -17,7 +17,7 @@ from hark import keys, lending, requested, throwaway, trusted
 from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, ConfinementError, HarkError, ReplayError, UntrustedError
 from hark.keeping import Place, find_place
-from hark.recalled import Recalled, recall
+from hark.recalled import Recalled, decoded, recall
 from hark.requested import left_out
 from hark.restaging import Given, Staged, giver_of, policy_of, refuse_hostile, stage
 from hark.run import Run, Say
@@ -287,11 +287,10 @@ def _frames(
 
 
 def _decoded(frames: Iterable[Stored]) -> Iterator[Frame]:
-    from hark.bundle.events import decode
     from hark.replay.recorded import Frame
 
     for frame in frames:
-        yield Frame(frame.seq, frame.time, decode(frame.kind, frame.payload))
+        yield Frame(frame.seq, frame.time, decoded(frame))
 
 
 _MANIFEST: Final = 4

@@ -58,6 +58,7 @@ def test_another_bundle_in_its_place_is_noticed(tmp_path: Path, monkeypatch: pyt
         ((), {"end": RunEnd(reason="never-started: x: not found", exit_code=127)}, "it never started"),
         ((), {"end": RunEnd(reason="recorder-failed: disk full", exit_code=123)}, "its recorder failed"),
         ((ev.Unknown(200, b"\xa0"),), {}, r"event 4 \(kind 200\) is of a kind that this hark does not know"),
+        ((ev.Unknown(37, b"\xa0\xff"),), {}, r"event 4 \(Input\) cannot be read"),
         ((ev.ClockRead("time", 5),), {}, r"event 4 \(ClockRead\) is one read of a clock"),
         ((ev.BodyHash(1, False, 5, bytes(32)),), {}, "recorded by its hash alone"),
         ((), {"start": RunStart(working_dir=PROJECT)}, "does not say which command"),
