@@ -40,6 +40,7 @@ def test_the_agent_has_one_uid_and_gid_and_no_capability(who: str) -> None:
 @pytest.mark.parametrize("who", WHO)
 def test_on_the_host_no_process_of_the_agent_has_uid_0(who: str) -> None:
     uids: list[set[str]] = []
+    marker = f"hark-look-for-me-{os.getpid()}."
 
     def look(_boundary: Boundary) -> None:
         for name in os.listdir("/proc"):
@@ -49,11 +50,13 @@ def test_on_the_host_no_process_of_the_agent_has_uid_0(who: str) -> None:
                     status = Path(f"/proc/{name}/status").read_text()
                 except OSError:
                     continue
-                if "hark-look-for-me" in arguments:
+                if marker in arguments:
                     uids.append(set(status.partition("Uid:")[2].split("\n")[0].split()))
-        Path(f"{_boundary._plan.workdir}/found").write_text(repr(uids))
+        found = Path(f"{_boundary._plan.workdir}/found")
+        found.with_suffix(".part").write_text(repr(uids))
+        found.with_suffix(".part").rename(found)
 
-    script = "while [ ! -e found ]; do sleep 0.02; done; cat found # hark-look-for-me"
+    script = f"while [ ! -e found ]; do sleep 0.02; done; cat found # {marker}"
     result = shell(script, who=who, during=look)
     assert result.facts is not None
     assert result.out == repr([{str(result.facts.uid)}])
