@@ -116,8 +116,8 @@ def test_a_policy_that_changed_while_it_ran_changes_again(rootless: Desk) -> Non
 
 
 NAMED = """
-import json, urllib.request
-name = open("/proc/sys/kernel/random/uuid").read().strip()
+import json, urllib.request, uuid
+name = str(uuid.uuid4())
 last = ""
 for turn in range(2):
     body = json.dumps({"turn": turn, "name": name, "last": last}).encode()
@@ -137,7 +137,8 @@ def test_an_identifier_that_nothing_can_repeat_is_renamed_where_that_is_allowed(
         def answer(call: Call) -> None:
             call.reply(200, b"you are " + json.loads(call.body)["name"].encode())
 
-        options = rootless.toward(server, "api.example")
+        real = '[replay]\nrandomness = "real"\n'
+        options = rootless.toward(server, "api.example", policy=real)
         ok(rootless.run(*options, "--", PYTHON, "agent.py"))
     verdict = replayed(rootless)
     assert verdict["verdict"] == "REPLAY-DIVERGED"
