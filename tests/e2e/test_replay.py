@@ -157,7 +157,6 @@ SPOILED: dict[str, Change] = {
     "one byte of an answer": _chunks(_one_byte),
     "a draw shifted": replaced(ev.Determinism, seed=bytes(32)),
     "two answers swapped": _chunks(_swapped),
-    "an event dropped": without(_second_request),
     "another exit code": replaced(RunEnd, exit_code=0),
 }
 
@@ -170,6 +169,16 @@ def test_a_recording_that_was_changed_is_not_replayed_equal(rootless: Desk, spoi
     assert ok(rootless.hark("verify", spoiled)).stdout.startswith("VERIFIED")
     ended = ok(replay(rootless, "--trust-bundle", bundle=spoiled), 1)
     assert "hark: REPLAY-DIVERGED: " in ended.stderr
+
+
+def test_a_recording_with_an_event_dropped_is_none_of_harks_and_not_replayed(rootless: Desk) -> None:
+    record(rootless)
+    spoiled = retell(rootless.bundle, rootless.project.parent / "spoiled.hark", without(_second_request))
+    os.chmod(spoiled, 0o644)
+    assert ok(rootless.hark("verify", spoiled)).stdout.startswith("VERIFIED")
+    refused = ok(replay(rootless, "--trust-bundle", bundle=spoiled), 4)
+    assert "which has none under way: no run of hark's has that" in refused.stderr
+    assert "REPLAY" not in refused.stderr
 
 
 def test_the_bundle_told_anew_without_a_change_is_equal(rootless: Desk) -> None:
