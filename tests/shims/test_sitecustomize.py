@@ -274,7 +274,7 @@ found = [str(uuid.uuid1())]  # which of the threads comes first is not ours to s
 threads = [threading.Thread(target=lambda: found.extend(str(uuid.uuid1()) for _ in range(50))) for _ in range(20)]
 for one in threads: one.start()
 for one in threads: one.join()
-print(len(set(found)), found[0])
+print(len(set(found)), found[0].rpartition("-")[0])  # the rest is the card's
 """
     first = place.out(program)
     assert first.split()[0] == "1001"
