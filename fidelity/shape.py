@@ -80,8 +80,8 @@ class Shape:
     """Whether it needs the packages that `make .clients/.done` fetches."""
     agents: bool = False
     """Whether it needs those that `make .agents/.done` fetches."""
-    quick: bool = True
-    """Whether it is among those of `make test`, if it needs nothing fetched."""
+    quick: bool = False
+    """Whether it is among those of `make test`: one of each kind, which need nothing fetched."""
     code: int = 0
     files: Mapping[str, Path] = field(default_factory=dict)
     """Files for the project that lie elsewhere in the tree."""

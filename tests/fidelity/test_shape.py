@@ -31,9 +31,9 @@ def test_every_promised_shape_is_there() -> None:
     assert {folder.name for folder in folders("heavy")} == HEAVY
 
 
-def test_most_shapes_are_tried_in_make_test_and_none_of_those_needs_packages() -> None:
+def test_a_shape_of_each_kind_is_tried_in_make_test_and_none_of_those_needs_packages() -> None:
     tried = [folder for folder in SHAPES if folder.in_make_test]
-    assert len(tried) > len(SHAPES) // 2
+    assert {"incident", "retry_503", "sse", "fork", "edits", "curl", "stdin"} <= {one.name for one in tried}
     assert not any(folder.shape.packages or folder.shape.agents for folder in tried)
 
 

@@ -16,5 +16,4 @@ SHAPE = Shape(
     serve=built(anthropic, "api.anthropic.com"),
     expect=expect,
     caller={"REAL_KEY": KEY},
-    quick=False,
 )

@@ -25,4 +25,4 @@ def expect(run: Outcome) -> None:
     assert [one.path for one in run.served.seen] == ["/page/a", "/page/b", "/page/c", "/done"]
 
 
-SHAPE = Shape(about="a cache on disk: miss, then hit", serve=built(build), expect=expect)
+SHAPE = Shape(about="a cache on disk: miss, then hit", serve=built(build), expect=expect, quick=True)

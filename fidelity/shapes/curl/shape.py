@@ -32,4 +32,5 @@ SHAPE = Shape(
     expect=expect,
     command=("bash", "agent.sh"),
     program="curl",
+    quick=True,
 )

@@ -16,4 +16,5 @@ SHAPE = Shape(
     about="a name, a path, an address and a port that are denied",
     serve=routes({"/open": lambda call: call.reply(200, b"open")}),
     expect=expect,
+    quick=True,
 )

@@ -30,4 +30,9 @@ def expect(run: Outcome) -> None:
     assert {"docs/notes.txt", "docs/new.md", "tools/run.sh"} <= set(last["files"])
 
 
-SHAPE = Shape(about="a coding agent: edits files, runs tests and a script", serve=built(build), expect=expect)
+SHAPE = Shape(
+    about="a coding agent: edits files, runs tests and a script",
+    serve=built(build),
+    expect=expect,
+    quick=True,
+)

@@ -15,4 +15,5 @@ SHAPE = Shape(
     serve=routes({"/verdict": lambda call: call.reply(200, b"no")}),
     expect=expect,
     code=3,
+    quick=True,
 )

@@ -15,4 +15,5 @@ SHAPE = Shape(
     serve=built(tickets),
     expect=expect,
     command=(PYTHON, "agent.py", "fork"),
+    quick=True,
 )

@@ -31,4 +31,5 @@ SHAPE = Shape(
     about="gzip in both directions, deflate",
     serve=routes({"/packed": packed, "/deflated": deflated}),
     expect=expect,
+    quick=True,
 )

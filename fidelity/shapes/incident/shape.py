@@ -44,4 +44,5 @@ SHAPE = Shape(
     expect=expect,
     files={name: DEMO / name for name in ("agent.py", "policy.toml")},
     caller={"DEMO_MODEL_KEY": KEY},
+    quick=True,
 )

@@ -54,5 +54,4 @@ SHAPE = Shape(
     about="the mcp client, over HTTP and over stdio",
     serve=serve,
     expect=expect,
-    quick=False,
 )

@@ -30,5 +30,4 @@ SHAPE = Shape(
     about="MCP over stdio: calls, a notification, one denied",
     serve=serve,
     expect=expect,
-    quick=False,
 )

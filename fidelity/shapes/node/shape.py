@@ -22,5 +22,4 @@ SHAPE = Shape(
     expect=expect,
     command=("node", "agent.mjs"),
     program="node",
-    quick=False,
 )

@@ -23,4 +23,4 @@ def expect(run: Outcome) -> None:
     assert [each["next"] for each in json.loads(summary)] == ["first", "second", "third"]
 
 
-SHAPE = Shape(about="one request three times, three answers", serve=built(build), expect=expect)
+SHAPE = Shape(about="one request three times, three answers", serve=built(build), expect=expect, quick=True)

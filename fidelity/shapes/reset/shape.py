@@ -52,4 +52,4 @@ def expect(run: Outcome) -> None:
     assert run.lines[2] == "/long whole 10000"
 
 
-SHAPE = Shape(about="a reset in the middle of an answer", serve=built(build), expect=expect)
+SHAPE = Shape(about="a reset in the middle of an answer", serve=built(build), expect=expect, quick=True)

@@ -21,4 +21,5 @@ SHAPE = Shape(
     about="secrets, random, uuid4, urandom, hashes, addresses",
     serve=routes({"/draws": echo}),
     expect=expect,
+    quick=True,
 )

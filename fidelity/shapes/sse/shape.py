@@ -31,4 +31,5 @@ SHAPE = Shape(
     about="an event stream, read piece by piece",
     serve=routes({"/stream": stream, "/done": echo}),
     expect=expect,
+    quick=True,
 )

@@ -19,4 +19,5 @@ SHAPE = Shape(
     serve=routes({"/task": echo}),
     expect=expect,
     stdin="\n".join(TASKS).encode(),
+    quick=True,
 )
