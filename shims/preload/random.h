@@ -68,6 +68,10 @@ REPLACE(ssize_t, getrandom, (void *out, size_t length, unsigned flags)) {
         errno = EINVAL;
         return -1;
     }
+    if (!out && length) { /* other bad addresses are a fault here, and an error in the kernel */
+        errno = EFAULT;
+        return -1;
+    }
     if (length > most_at_once) length = most_at_once;
     draw(out, length);
     return (ssize_t)length;

@@ -66,6 +66,18 @@ print(first == out.raw, first == second)
     assert labelled == "True False"
 
 
+def test_no_place_for_the_bytes_is_an_error_and_no_crash():
+    program = """
+import ctypes, errno, platform
+number = {"x86_64": 318, "aarch64": 278}[platform.machine()]
+libc = ctypes.CDLL(None, use_errno=True)
+for call in (lambda: libc.getrandom(None, 16, 0), lambda: libc.syscall(number, None, 16, 0)):
+    print(call(), errno.errorcode[ctypes.get_errno()])
+print(libc.getrandom(None, 0, 0))
+"""
+    assert python(program).out.splitlines() == ["-1 EFAULT", "-1 EFAULT", "0"]
+
+
 def test_the_same_seed_makes_the_same_run_and_another_does_not():
     first, second = python(DRAWS).out, python(DRAWS).out
     assert first == second
