@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hark import determinism, policy_file, project, toolservers
+from hark import determinism, nesting, policy_file, project, toolservers
 from hark.bundle.events import PolicyLoaded
 from hark.caller import home_of
 from hark.command import installation
@@ -116,7 +116,7 @@ def stage(
     grants += _granted(given, policy, home)
     servers = toolservers.played(policy, home, environ)
     once = with_stubs(_once(grants), servers.needs)
-    controlled = _controlled(recalled, environ, once)
+    controlled = _controlled(recalled, environ, once, nested=policy.nested_sandboxes)
     plan = Plan(
         argv=(found.shown_as, *recalled.start.argv[1:]),
         executable=found.inside,
@@ -138,6 +138,9 @@ def stage(
         seen_as=_seen_as(recalled),
         wait_for_all=recalled.boundary is not None and recalled.boundary.waits_for_all,
     )
+    if plan.nested:
+        # What the recorded run kept back is empty in a copy; what the caller lends is not.
+        nesting.check(replace(plan, masked=tuple(lent.masked), protected=()), ())
     played = replace(policy, publish=())
     surveyed = project.Project(folders.project, (), (), ())
     held = stand_ins(policy.secrets, recalled.env)
@@ -151,7 +154,7 @@ def stage(
 
 
 def _controlled(
-    recalled: Recalled, environ: Mapping[str, str], grants: tuple[Grant, ...]
+    recalled: Recalled, environ: Mapping[str, str], grants: tuple[Grant, ...], *, nested: bool
 ) -> determinism.Determinism:
     """Have clock and randomness under control as they were when it was recorded. Raises ReplayError."""
     recorded = recalled.determinism
@@ -168,7 +171,9 @@ def _controlled(
         log = clocklog.unpack(recalled.clock, broken_off=recalled.truncated)
     except BundleError as error:
         raise ReplayError(str(error)) from None
-    found = determinism.arrange(rules, environ, writable(grants), seed=recorded.seed, recorded=log)
+    found = determinism.arrange(
+        rules, environ, writable(grants), nested=nested, seed=recorded.seed, recorded=log
+    )
     if found.missing and any(word.endswith("preload") for word in recorded.mechanisms):
         raise ReplayError(
             "the recorded run's clock and randomness were under control, and cannot be here: "

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from hark import determinism, throwaway
+from hark import determinism, restaging, throwaway
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunStart
-from hark.errors import HarkError, ReplayError
+from hark.errors import HarkError, PolicyError, ReplayError
+from hark.lending import Lent
 from hark.policy_file import OVERRULED
 from hark.recalled import Recalled, recall
 from hark.restaging import Given, Staged, policy_of, refuse_hostile, stage
@@ -201,3 +202,27 @@ def test_clock_and_randomness_that_cannot_be_had_again_are_refused_before_anythi
 def test_a_program_that_is_not_here_is_named(tmp_path: Path, folders: Throwaway) -> None:
     with pytest.raises(HarkError, match="what it ran is not on this machine"):
         staged(tmp_path, folders, start=RunStart(working_dir=PROJECT, argv=("no-such-agent",)))
+
+
+NESTED = b"[sandbox]\nnested = true\n"
+
+
+def test_a_nested_replay_is_prepared_as_its_run_was(tmp_path: Path, folders: Throwaway) -> None:
+    recorded = ev.Determinism(seed=bytes(range(32)), mechanisms=("clock preload", "random preload"))
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    plain = staged(tmp_path / "one", folders, control=recorded).prepared
+    nested = staged(tmp_path / "other", folders, control=recorded, policy=loaded(NESTED)).prepared
+    assert (plain.plan.nested, plain.controlled.nested) == (False, False)
+    assert (nested.plan.nested, nested.controlled.nested) == (True, True)
+
+
+def test_a_nested_replay_is_lent_nothing_that_a_mask_would_have_to_keep_from_it(
+    tmp_path: Path, folders: Throwaway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent = Lent(masked=[f"{PROJECT}/cache/.env"])
+    monkeypatch.setattr(restaging, "lend", lambda *_args: lent)
+    (tmp_path / "plain").mkdir()
+    assert lent.masked[0] in staged(tmp_path / "plain", folders).prepared.plan.masked
+    with pytest.raises(PolicyError, match=r"nested = true cannot keep .*/cache/\.env"):
+        staged(tmp_path, folders, policy=loaded(NESTED))
