@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from hark.cli.spec import Args, Option, Positional, Spec
+from hark.errors import ConfinementError, PolicyError, RecordError, ReplayError, UsageError
 
 if TYPE_CHECKING:
     from hark.replaying import Ask
@@ -63,7 +64,12 @@ def run(args: Args) -> int:
         key=args.text("key"),
     )
     answer = _set_output_apart() if args.flag("json") else None
-    course = replay(asked, os.environ, say=say, ask=_asker())
+    try:
+        course = replay(asked, os.environ, say=say, ask=_asker())
+    except PolicyError as error:
+        raise UsageError(str(error)) from error
+    except (ConfinementError, RecordError) as error:
+        raise ReplayError(str(error)) from error
     judgement = judge(course)
     for line in judgement.lines():
         say(line)

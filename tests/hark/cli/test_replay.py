@@ -6,6 +6,7 @@ import pytest
 
 from hark.cli import replay as command
 from hark.cli.main import entry
+from hark.errors import ConfinementError, PolicyError, RecordError, ReplayError
 from hark.restaging import Given
 from tests.support.recordings import bundle
 
@@ -94,3 +95,16 @@ def test_nobody_is_asked_where_nobody_sits(monkeypatch):
     assert command._asker() is None
     monkeypatch.setattr("os.isatty", lambda descriptor: True)
     assert command._asker() is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(PolicyError("p"), 2), (ConfinementError("c"), 4), (RecordError("r"), 4), (ReplayError("m"), 4)],
+)
+def test_no_code_of_a_run_is_a_replays(seen, tmp_path, monkeypatch, capsys, error, code):
+    def fails(*_args, **_named):
+        raise error
+
+    monkeypatch.setattr("hark.replaying.replay", fails)
+    assert entry(["replay", bundle(tmp_path / "run.hark")]) == code
+    assert capsys.readouterr().err == f"hark: {error}\n"
