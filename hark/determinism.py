@@ -48,7 +48,7 @@ class Determinism:
 
     seed: bytes = b""
     clock: bool = False
-    library: bytes = b""
+    preload: bytes = b""
     """The shim; empty where there is none."""
     missing: str = ""
     """Why there is none, though it was wanted."""
@@ -68,7 +68,7 @@ class Determinism:
     @property
     def shim(self) -> bool:
         """Whether the agent's programs are given any."""
-        return bool(self.library or self.languages)
+        return bool(self.preload or self.languages)
 
     @property
     def flags(self) -> int:
@@ -83,9 +83,9 @@ class Determinism:
     def mechanisms(self) -> tuple[str, ...]:
         """What is in force, in the record's words."""
         found = []
-        if self.library and self.clock:
+        if self.preload and self.clock:
             found.append("clock preload")
-        if self.library and self.seed:
+        if self.preload and self.seed:
             found.append("random preload")
         if self.languages and self.seed:
             found.extend(language_shims.MECHANISMS)
@@ -98,9 +98,9 @@ class Determinism:
     def files(self) -> dict[str, bytes]:
         """What the agent is shown for it."""
         shown = dict(self.languages)
-        if not self.library:
+        if not self.preload:
             return shown
-        shown[LIBRARY] = self.library
+        shown[LIBRARY] = self.preload
         if self.recorded is not None:
             shown[RECORDED] = clocklog.replayed(self.recorded)
         return shown
@@ -146,7 +146,7 @@ def variables(found: Determinism, env: Mapping[str, str]) -> dict[str, str]:
     more: dict[str, str] = {}
     if found.languages:
         more |= language_shims.variables(env)
-    if found.library:
+    if found.preload:
         given = env.get("LD_PRELOAD", "")
         more["LD_PRELOAD"] = f"{LIBRARY}:{given}" if given else LIBRARY
     if found.seed and "PYTHONHASHSEED" not in env:
@@ -215,5 +215,5 @@ def said(found: Determinism, log: pages.Log | None = None, unreached: Iterable[s
             f"clock and randomness were the machine's own, so a replay may differ: {found.missing}; "
             'install a C compiler, or say [replay] clock = "real" and randomness = "real"'
         )
-    elif found.library and (names := ", ".join(visible(name) for name in unreached)):
+    elif found.preload and (names := ", ".join(visible(name) for name in unreached)):
         yield f"a replay may differ in {names}: {_UNREACHED}"

@@ -14,7 +14,7 @@ from launcher.plan import Plan
 
 SEED = bytes(range(32))
 PLAN = Plan(argv=("x",), executable="/x", workdir="/", env={}, grants=())
-FULL = Determinism(SEED, clock=True, library=b"elf")
+FULL = Determinism(SEED, clock=True, preload=b"elf")
 
 
 BYTECODE = "/run/hark/shim/python/__pycache__/sitecustomize.cpython-313.pyc"
