@@ -37,6 +37,6 @@ def prepare() -> None:
 
 def _class(name: str, module: str) -> type:
     def refuse(_self: object, *_args: Any, **_named: Any) -> None:
-        raise NotImplementedError(f"{name} is no part of hark")
+        raise RuntimeError(f"{name} is no part of hark")
 
     return type(name, (), {"__init__": refuse, "__module__": module})

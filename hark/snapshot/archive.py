@@ -13,7 +13,7 @@ The bytes on the record are these, compressed with zstd in one frame; the hash i
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from hark.bundle import cbor
 from hark.errors import BundleError
@@ -47,12 +47,12 @@ def packed(entry: Entry) -> Iterator[bytes]:
     yield entry.data
 
 
-class Source:
+class Source(Protocol):
     """Where a Reader reads from. `take` MUST return exactly `size` bytes, or fewer at the end."""
 
     def take(self, size: int) -> bytes:
         """The next bytes."""
-        raise NotImplementedError
+        ...
 
 
 class Reader:
