@@ -8,8 +8,8 @@ for a body that is not packed as it says or has bytes behind it, and for one tha
 import re
 import sys
 import zlib
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 if sys.version_info < (3, 14):
     from backports import zstd
@@ -54,12 +54,35 @@ def _one(coding: str, data: bytes) -> bytes | None:
 
 def _inflated(data: bytes, bits: int, *, many: bool) -> bytes | None:
     """Return one stream of deflate's text, or with `many` those of all members."""
+    return _streams(data, lambda: zlib.decompressobj(bits), zlib.error, many=many)
+
+
+def _zstd(data: bytes) -> bytes | None:
+    return _streams(data, zstd.ZstdDecompressor, zstd.ZstdError, many=True)
+
+
+class _Stream(Protocol):
+    """One stream of a coding. MUST return no more than `most` bytes."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, most: int, /) -> bytes: ...
+
+
+def _streams(
+    data: bytes, begin: Callable[[], _Stream], wrong: type[Exception], *, many: bool
+) -> bytes | None:
+    """Return the text of one stream, or with `many` of all that follow each other."""
     out = b""
     while True:
-        stream = zlib.decompressobj(bits)
+        stream = begin()
         try:
             out += stream.decompress(data, MAX_UNPACKED + 1 - len(out))
-        except zlib.error:
+        except wrong:
             return None
         if len(out) > MAX_UNPACKED or not stream.eof:
             return None
@@ -82,21 +105,6 @@ def _brotli(data: bytes) -> bytes | None:
     except brotli.error:
         return None
     return out if stream.is_finished() and len(out) <= MAX_UNPACKED else None
-
-
-def _zstd(data: bytes) -> bytes | None:
-    out = b""
-    while True:
-        stream = zstd.ZstdDecompressor()
-        try:
-            out += stream.decompress(data, MAX_UNPACKED + 1 - len(out))
-        except zstd.ZstdError:
-            return None
-        if len(out) > MAX_UNPACKED or not stream.eof:
-            return None
-        data = stream.unused_data
-        if not data:
-            return out
 
 
 def _aws_chunked(data: bytes) -> bytes | None:
