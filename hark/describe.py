@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd, RunStart, Seal, kind_name
+from hark.bundle.hashing import content_hash
 from hark.bundle.outcome import EXIT
 from hark.visible import visible, visible_bytes
 
@@ -199,6 +200,15 @@ def _mcp_message(e: ev.McpMessage) -> str:
     return f"{note}{where} {_side(e.from_agent)} {e.seq}, {_body(e.data)}"
 
 
+def _branch(e: ev.Branch) -> str:
+    note = f" ({e.note})" if e.note else ""
+    patch = f"with the patch {content_hash(e.patch).hex()}{note}" if e.patch else f"without a patch{note}"
+    return (
+        f"live from the {e.side} on: a fork of the bundle with root {e.parent.hex()} at its event {e.at}, "
+        f"{patch}, {_count(e.verified, 'action')} equal before"
+    )
+
+
 _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     RunStart: lambda e: f"{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id})",
     ev.PolicyLoaded: lambda e: f"{e.source}: allow {', '.join(e.allow_hosts) or 'nothing'}",
@@ -247,5 +257,10 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
         + (f"; this is a replay of the bundle with root {e.replayed.hex()}" if e.replayed else "")
     ),
     ev.ClockLog: lambda e: f"{_count(len(e.data), 'byte')}{', last' if e.last else ''}",
+    ev.Branch: _branch,
+    ev.Rewritten: lambda e: (
+        f"{e.why}: sent with {_count(len(e.headers), 'header')}, {_body(e.body)}, "
+        "in place of what the agent made"
+    ),
     ev.Interim: lambda e: f"{e.status} before the answer, {_names(e.headers) or 'no headers'}",
 }

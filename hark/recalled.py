@@ -29,7 +29,7 @@ PROJECT: Final = "project"
 STREAMS: Final = "streams"
 """Source of the Input that says what the agent's three standard streams were."""
 
-_COMMENTARY: Final = frozenset((12, 15, SEAL, 39, 43, 45))
+_COMMENTARY: Final = frozenset((12, 15, SEAL, 39, 43, 45, 50))
 """What may have been taken out of a copy that is replayed: remarks that nothing is run with."""
 _ANOTHERS: Final = frozenset((13, 14))
 """Reads of clock and randomness one by one: no hark writes or plays them."""

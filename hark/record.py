@@ -15,6 +15,7 @@ from hark.bundle.bounds import RunStart
 from hark.bundle.events import Boundary, EnvSnapshot, Event, PolicyLoaded
 from hark.bundle.hashing import content_hash
 from hark.bundle.header import Header
+from hark.bundle.lineage import ORIGINAL, Lineage
 from hark.policy.decide import UNSAFE_ALLOW_ALL
 from hark.policy.model import HostRule, Policy
 from hark.policy_file import OVERRULED
@@ -27,8 +28,8 @@ PROVIDERS: Final = ("network", "dns", "secrets", "input", "files")
 """What of the run is recorded: RunStart's ProviderSet. Clock and randomness are not yet."""
 
 
-def header(run_id: str, prepared: Prepared) -> Header:
-    """Return the header of a run's bundle."""
+def header(run_id: str, prepared: Prepared, lineage: Lineage = ORIGINAL) -> Header:
+    """Return the header of a run's bundle; `lineage` is a fork's."""
     return Header(
         run_id=run_id,
         created_at=time.time_ns(),
@@ -36,6 +37,9 @@ def header(run_id: str, prepared: Prepared) -> Header:
         argv_hash=_hash_of(list(prepared.plan.argv)),
         policy_hash=content_hash(prepared.policy.raw),
         env_hash=_hash_of(_text(prepared.plan.env)),
+        parent_root=lineage.parent_root,
+        fork_point=lineage.fork_point,
+        patch_hash=lineage.patch_hash,
     )
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark import determinism, nesting, policy_file, project, summary
 from hark.bundle import outcome
+from hark.bundle.lineage import ORIGINAL, Lineage
 from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
 from hark.filing import Files
 from hark.keeping import Place, find_place
@@ -113,7 +114,7 @@ class Run:
         own = () if self.place.output is None else (self.place.output,)
         self.files = Files(self.prepared, self.broker, keep=self.prepared.snapshot, beside=own)
         self.files.begin()
-        header = record.header(self.place.run_id, self.prepared)
+        header = record.header(self.place.run_id, self.prepared, self.lineage())
         if self.place.output is not None:
             self.destination = Destination.open(self.place.output)
         self.began_at = self.beginning()
@@ -317,6 +318,10 @@ class Run:
         yield from determinism.closing(controlled, self.plan, log, ended.unreached, since=kept)
         if self.files is not None:
             yield from self.files.closing()
+
+    def lineage(self) -> Lineage:
+        """Return what the header says of where the run comes from: nothing, unless it is a fork."""
+        return ORIGINAL
 
     def beginning(self) -> int:
         """Return the Unix time, in ns, that the agent begins at and that events are timed from."""

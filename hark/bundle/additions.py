@@ -185,6 +185,42 @@ class ClockLog(NamedTuple):
     last: bool = False
 
 
+class Branch(NamedTuple):
+    """The run goes live here: what stood before was played from `parent`, what follows was not.
+
+    The wall clock that the agent is shown is from here on `wall_ns` and the time since this event.
+    """
+
+    parent: bytes = b""
+    """Root of the bundle that was played."""
+    at: int = 0
+    """The event of that bundle at which the run went its own way."""
+    side: str = ""
+    """Of its exchange: request, which was asked live; response, the last that was played."""
+    wall_ns: int = 0
+    """Unix nanoseconds."""
+    seed: bytes = b""
+    """Of the generator that every later draw comes from; empty where randomness was left as it is."""
+    patch: bytes = b""
+    """The patch, as its hash in the header is over it; empty without one."""
+    note: str = ""
+    verified: int = 0
+    """Actions that were found equal before."""
+    exchange: int = 0
+    """This run's number of the exchange."""
+
+
+class Rewritten(NamedTuple):
+    """A live request was sent otherwise than the agent made it, which its own events hold."""
+
+    exchange: int = 0
+    headers: Pairs = ()
+    """As sent, with placeholders for credentials."""
+    body: bytes = b""
+    """As sent."""
+    why: str = ""
+
+
 ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(33, WebSocketMessage, {1: UINT, 2: UINT, 3: BOOL, 4: TEXT, 5: BYTES, 32: BOOL}),
     Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES, 5: BOOL, 6: TEXT, 7: TEXT}),
@@ -202,4 +238,6 @@ ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(46, Interim, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),
     Kind(47, Determinism, {1: HASH, 2: TEXTS, 3: HASH}),
     Kind(48, ClockLog, {1: BYTES, 2: BOOL}),
+    Kind(49, Branch, {1: HASH, 2: UINT, 3: TEXT, 4: INT, 5: HASH, 6: BYTES, 7: TEXT, 8: UINT, 9: UINT}),
+    Kind(50, Rewritten, {1: UINT, 2: PAIRS, 3: BYTES, 4: TEXT}),
 )

@@ -65,6 +65,8 @@ KIND_NAMES: Final[Mapping[int, str]] = {
     46: "Interim",
     47: "Determinism",
     48: "ClockLog",
+    49: "Branch",
+    50: "Rewritten",
 }
 
 

@@ -16,6 +16,7 @@ from hark.bundle.additions import (
     ADDED_KINDS,
     BodyHash,
     Boundary,
+    Branch,
     ClockLog,
     Determinism,
     FileResult,
@@ -24,6 +25,7 @@ from hark.bundle.additions import (
     McpMessage,
     RequestChunk,
     ResponseHead,
+    Rewritten,
     ShimReport,
     Snapshot,
     TokenSeen,
@@ -66,6 +68,7 @@ __all__ = [
     "RUN_ENDED",
     "BodyHash",
     "Boundary",
+    "Branch",
     "Checkpoint",
     "ClockLog",
     "ClockRead",
@@ -89,6 +92,7 @@ __all__ = [
     "RandomRead",
     "RequestChunk",
     "ResponseHead",
+    "Rewritten",
     "RunEnd",
     "RunStart",
     "Seal",
@@ -285,6 +289,7 @@ type Event = (
     | RandomRead | Checkpoint | RunEnd | DnsQuery | DnsDecision | Seal | WebSocketMessage | TunnelData
     | RequestChunk | Trailers | Input | Snapshot | ShimReport | FileResult | Boundary
     | McpMessage | TokenSeen | BodyHash | ResponseHead | Interim | Determinism | ClockLog
+    | Branch | Rewritten
 )  # fmt: skip
 
 KINDS: Final[tuple[Kind, ...]] = (

@@ -9,6 +9,7 @@ from hark.errors import BundleError, TruncatedError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hark.bundle.lineage import Lineage
     from hark.inspect import Reading, Seen
 
 SPEC: Final = Spec(
@@ -29,6 +30,9 @@ bidirectional and invisible characters are shown as escapes (\\e, \\n, \\x07, \\
 on a terminal only, unless NO_COLOR is set. In JSON, bytes are {"text": ...} if they are UTF-8 and no
 hash, else {"hex": ...}; with -seq the whole payload is there too, in hex.
 
+Of a fork the header says which bundle it was forked from: the first event is shown with that ("fork"
+in JSON).
+
 Every event shown has its right number, chain value and leaf hash; at the first that has not, inspect
 says so and stops. Root and signature are for `hark verify`.
 
@@ -42,11 +46,13 @@ TIME_WIDTH: Final = 10
 KIND_WIDTH: Final = 16  # LlmResponseChunk
 EXCHANGE_WIDTH: Final = 4
 GAP: Final = "  "
+INDENT: Final = "        "
 TAKEN_OUT: Final = "(payload taken out; its leaf is kept)"
 
 
 def run(args: Args) -> int:
     """Print the events that were asked for, then how the reading ended."""
+    from hark.bundle.lineage import lineage_of
     from hark.cli.bundles import opened
     from hark.inspect import Reading
 
@@ -55,7 +61,7 @@ def run(args: Args) -> int:
     left = 1 if only is not None else args.number("n")
     with opened(path) as file:
         reading = Reading(file, follow=follow)
-        show = _printer(args)
+        show = _printer(args, lineage_of(file.header))
         for seen in reading if left != 0 else ():
             if (kinds and seen.kind not in kinds) or (only is not None and seen.seq != only):
                 continue
@@ -108,20 +114,20 @@ def _kinds(names: tuple[str, ...]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _printer(args: Args) -> "Callable[[Seen], None]":
-    """How one event is printed."""
+def _printer(args: Args, lineage: "Lineage") -> "Callable[[Seen], None]":
+    """How one event is printed; beside the first one, where the run comes from."""
     whole = args.number("seq") is not None
     if args.flag("json"):
-        return lambda seen: _print_json(seen, whole=whole)
+        return lambda seen: _print_json(seen, lineage, whole=whole)
     if whole:
-        return _print_detail
+        return lambda seen: _print_detail(seen, lineage)
     from hark.cli import output
 
     colour, width = output.coloured(sys.stdout), output.width(sys.stdout)
     if colour or sys.stdout.isatty():
         heading = _columns("seq", "seconds", "kind", "exch", "what")
         print(output.paint(output.cut(heading, width), output.DIM, on=colour))
-    return lambda seen: _print_line(seen, width, colour=colour)
+    return lambda seen: _print_line(seen, lineage, width, colour=colour)
 
 
 def _columns(seq: str, time: str, kind: str, exchange: str, what: str) -> str:
@@ -131,7 +137,7 @@ def _columns(seq: str, time: str, kind: str, exchange: str, what: str) -> str:
     ).rstrip()
 
 
-def _print_line(seen: "Seen", width: int, *, colour: bool) -> None:
+def _print_line(seen: "Seen", lineage: "Lineage", width: int, *, colour: bool) -> None:
     from hark import describe
     from hark.bundle.bounds import kind_name
     from hark.cli import output
@@ -142,6 +148,8 @@ def _print_line(seen: "Seen", width: int, *, colour: bool) -> None:
     shown = "" if exchange is None else str(exchange)
     text = _columns(str(seen.seq), describe.seconds(seen.time), kind_name(seen.kind), shown, what)
     print(output.paint(output.cut(text, width), _tone(seen), on=colour))
+    if seen.seq == 0 and (words := lineage.words()):
+        print(INDENT + output.wrapped(words.split(), INDENT, first=len(INDENT)))
 
 
 def _tone(seen: "Seen") -> str:
@@ -168,19 +176,23 @@ def _tone(seen: "Seen") -> str:
             return PLAIN
 
 
-def _print_detail(seen: "Seen") -> None:
+def _print_detail(seen: "Seen", lineage: "Lineage") -> None:
     from hark import describe
     from hark.bundle.bounds import kind_name
 
     print(f"event {seen.seq}  {kind_name(seen.kind)} (kind {seen.kind})  at {describe.seconds(seen.time)} s")
     print(f"  leaf hash {seen.leaf.hex()}, {len(seen.payload)} bytes")
     print("\n".join([f"  {TAKEN_OUT}"] if seen.event is None else describe.detail(seen.event)))
+    if seen.seq == 0 and (words := lineage.words()):
+        print(f"  by the header: {words}")
 
 
-def _print_json(seen: "Seen", *, whole: bool) -> None:
+def _print_json(seen: "Seen", lineage: "Lineage", *, whole: bool) -> None:
     from hark import describe
 
     extra: dict[str, object] = {"leaf_hash": seen.leaf.hex()}
     if whole:
         extra["payload"] = seen.payload.hex()
+    if seen.seq == 0 and lineage.parent_root:
+        extra["fork"] = lineage.record()
     print(describe.to_json(seen.seq, seen.time, seen.kind, seen.event, extra))

@@ -71,6 +71,8 @@ def _lines(result: "Result") -> list[str]:
         from hark.keys import name
 
         lines.append(f"The key is called {name(result.public_key)}.")
+    if words := result.lineage.words():
+        lines += wrapped(f"It is {words}.".split(), "", first=0).split("\n")
     if result.limits:
         lines += ["", "What this does not say:"]
         for limit in result.limits:
@@ -98,4 +100,5 @@ def _record(result: "Result") -> dict[str, object]:
         "anchored": result.anchored,
         "trailing": result.trailing,
         "unsafe_allow_all": result.unsafe,
+        "fork": result.lineage.record(),
     }

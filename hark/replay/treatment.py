@@ -127,6 +127,8 @@ TREATMENTS: Final = (
     Treatment(46, REQUEST, (LEFT,)),
     Treatment(47, "", (SERVED,)),
     Treatment(48, "", (SERVED,)),
+    Treatment(49, "", (SERVED,)),
+    Treatment(50, "", (COMMENTARY,)),
 )
 
 STREAMS: Final = {

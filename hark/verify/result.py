@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from hark.bundle.bounds import RunEnd, kind_name
 from hark.bundle.header import Header
+from hark.bundle.lineage import ORIGINAL, Lineage, lineage_of
 from hark.bundle.outcome import describe
 from hark.visible import visible
 
@@ -77,6 +78,11 @@ class Result(NamedTuple):
     def exit_code(self) -> int:
         """The exit code of `hark verify`."""
         return EXIT_CODES[self.verdict]
+
+    @property
+    def lineage(self) -> Lineage:
+        """Where the run comes from; of a bundle that is not sound, nothing is believed."""
+        return ORIGINAL if self.verdict == BROKEN else lineage_of(self.header)
 
     def line(self) -> str:
         """The one line that says what came out."""

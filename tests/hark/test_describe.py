@@ -7,6 +7,7 @@ import pytest
 from hark import describe
 from hark.bundle import events as ev
 from hark.bundle.bounds import Seal
+from hark.bundle.hashing import content_hash
 from tests.hark.cli.sample import HOSTILE
 
 
@@ -119,3 +120,19 @@ def test_determinism_says_what_was_in_force():
     replay = ev.Determinism(b"s" * 32, ("aslr off",), b"r" * 32)
     assert describe.line(replay).endswith(f"this is a replay of the bundle with root {'72' * 32}")
     assert describe.line(ev.ClockLog(b"xy", last=True)) == "2 bytes, last"
+
+
+def test_a_branch_names_its_parent_and_what_was_changed():
+    branch = ev.Branch(b"p" * 32, 24, "response", 5, b"s" * 32, b"{}", "strip", 31, 9)
+    assert describe.line(branch) == (
+        f"live from the response on: a fork of the bundle with root {'70' * 32} at its event 24, "
+        f"with the patch {content_hash(b'{}').hex()} (strip), 31 actions equal before"
+    )
+    assert "event 24, without a patch, 1 action " in describe.line(
+        branch._replace(patch=b"", note="", verified=1)
+    )
+    assert describe.exchange_of(branch) == 9
+    sent = ev.Rewritten(9, ((b"a", b"b"),), b"hello", "-model")
+    assert (
+        describe.line(sent) == "-model: sent with 1 header, 5 bytes: hello, in place of what the agent made"
+    )

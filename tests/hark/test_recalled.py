@@ -36,6 +36,11 @@ def test_a_run_is_recalled_as_it_was_started(tmp_path: Path) -> None:
     assert not recall(path).verified.own
 
 
+def test_a_fork_is_recalled_like_any_run(tmp_path: Path) -> None:
+    path = bundle(tmp_path / "run.hark", ev.Branch(bytes(32), 7, "request", 5), ev.Rewritten(1, why="-model"))
+    assert recall(path).start.argv == ("true",)
+
+
 def test_another_bundle_in_its_place_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = bundle(tmp_path / "run.hark")
     other = bundle(tmp_path / "other.hark", start=RunStart(argv=("evil",), working_dir=PROJECT))

@@ -10,6 +10,7 @@ from hark import record
 from hark.bundle.bounds import RunStart
 from hark.bundle.events import EnvSnapshot, PolicyLoaded, encode
 from hark.bundle.hashing import leaf_hash
+from hark.bundle.lineage import ORIGINAL, Lineage, lineage_of
 from hark.policy.model import Address, Limits, Rule, Speaks
 from hark.preparation import Options, Prepared, prepare
 from launcher.report import AppliedGrant, Facts
@@ -37,6 +38,12 @@ def test_header_and_first_event_agree_on_every_hash(prepared):
     assert (start.argv_hash, start.policy_hash) == (header.argv_hash, header.policy_hash)
     assert header.policy_hash == leaf_hash(0, 0, prepared.policy.raw)
     assert len({header.argv_hash, header.policy_hash, header.env_hash}) == 3
+
+
+def test_the_header_of_a_fork_names_its_parent(prepared):
+    assert lineage_of(record.header("RUN", prepared)) == ORIGINAL
+    fork = Lineage(b"p" * 32, 24, b"h" * 32)
+    assert lineage_of(record.header("RUN", prepared, fork)) == fork
 
 
 def test_the_opening_holds_argv_policy_environment_and_upstreams(prepared):

@@ -3,6 +3,7 @@
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd, RunStart
 from hark.bundle.header import Header
+from hark.bundle.lineage import ORIGINAL, Lineage
 from hark.bundle.tree_head import SigningKey
 from hark.bundle.writer import Writer
 
@@ -11,6 +12,7 @@ KEY = SigningKey(bytes(range(32)))
 CREATED_AT = 1_755_400_000_000_000_000
 HOSTILE = "\x1b]0;owned\x07\u202eevil\x9b31m"
 DENIED = 6
+FORK = Lineage(b"p" * 32, 24, b"h" * 32)
 
 EVENTS = (
     RunStart(RUN_ID, CREATED_AT, "hark test", working_dir="/home/u/project", argv=("python", "agent.py")),
@@ -47,18 +49,17 @@ def ticks():
     return lambda: next(now)
 
 
-def write(path, events=EVENTS, *, key=KEY, run_id=RUN_ID, created_at=CREATED_AT):
+def write(path, events=EVENTS, *, key=KEY, run_id=RUN_ID, created_at=CREATED_AT, lineage=ORIGINAL):
     """A sealed bundle of `events`; signed unless `key` is None."""
-    with opened(path, events, run_id=run_id, created_at=created_at) as writer:
+    with opened(path, events, run_id=run_id, created_at=created_at, lineage=lineage) as writer:
         writer.seal("exit", key, signed_at=CREATED_AT + 9)
     return path
 
 
-def opened(path, events=EVENTS, *, run_id=RUN_ID, created_at=CREATED_AT):
+def opened(path, events=EVENTS, *, run_id=RUN_ID, created_at=CREATED_AT, lineage=ORIGINAL):
     """A bundle that is being written: `events` are in it, and it is neither sealed nor closed."""
-    writer = Writer.create(
-        str(path), Header(run_id, created_at, "hark test"), secret=bytes(32), clock=ticks()
-    )
+    header = Header(run_id, created_at, "hark test", b"", b"", b"", *lineage)
+    writer = Writer.create(str(path), header, secret=bytes(32), clock=ticks())
     for event in events:
         writer.append(event)
     return writer

@@ -179,3 +179,15 @@ def test_a_terminal_gets_colour_and_a_heading_unless_it_asks_for_none(bundle):
     for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert "\x1b" not in on_a_terminal(["inspect", str(bundle)], env)
     assert "\x1b]0;owned" not in shown
+
+
+def test_the_first_event_of_a_fork_is_shown_with_its_parent(tmp_path, bundle):
+    fork = sample.write(tmp_path / "f.hark", lineage=sample.FORK)
+    words = f"a fork of the bundle with root {'70' * 32} at its event 24, with the patch {'68' * 32}"
+    assert words in " ".join(hark("inspect", fork).out.split())
+    assert words in " ".join(hark("inspect", fork, "-seq", "0").out.split())
+    first, second = hark("inspect", "--json", "-n", "2", fork).out.splitlines()
+    assert json.loads(first)["fork"]["fork_point"] == 24
+    assert "fork" not in json.loads(second)
+    for more in ((), ("-seq", "0"), ("--json",)):
+        assert "fork" not in hark("inspect", bundle, *more).out

@@ -133,3 +133,27 @@ def test_the_callers_own_key_is_called_so_and_nobody_elses_is(tmp_path):
     public.write_text("junk")
     code, out, err = hark("verify", path, env=env)
     assert (code, err, "nobody vouches for" in out) == (0, "", True)
+
+
+def test_a_fork_is_said_to_be_one_and_of_what(tmp_path):
+    out = hark("verify", sample.write(tmp_path / "f.hark", lineage=sample.FORK)).out
+    said = " ".join(out.split())
+    assert (
+        f"It is a fork of the bundle with root {'70' * 32} at its event 24, with the patch {'68' * 32}."
+        in said
+    )
+    found = json.loads(hark("verify", "-json", tmp_path / "f.hark").out)
+    assert found["fork"] == {"parent_root": "70" * 32, "fork_point": 24, "patch_hash": "68" * 32}
+    plain = sample.write(tmp_path / "a.hark")
+    assert "fork of" not in hark("verify", plain).out
+    assert json.loads(hark("verify", "-json", plain).out)["fork"] is None
+
+
+def test_a_forged_parent_is_found_and_not_repeated(tmp_path):
+    path = sample.write(tmp_path / "f.hark", lineage=sample.FORK)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"p" * 32, b"q" * 32, 1))
+    code, out, _ = hark("verify", path)
+    assert (code, "fork of" in out) == (1, False)
+    assert out.startswith("BROKEN: the header was edited")
+    assert json.loads(hark("verify", "-json", path).out)["fork"] is None

@@ -96,6 +96,8 @@ def run() -> list[Any]:
         ev.FileResult("gone.txt"),
         ev.FsManifest({"/usr/bin/python3": b"p" * 32, "/bin/sh": b"q" * 32}, "programs"),
         ev.ClockLog(b"log", last=True),
+        ev.Branch(b"p" * 32, 24, "response", 5, b"s" * 32, b"{}", "why", 9, 2),
+        ev.Rewritten(2, ((b"a", b"b"),), b"{}", "-model"),
         RunEnd(9, 0, "exit"),
     ]
 
