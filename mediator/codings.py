@@ -10,7 +10,7 @@ else in a request.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
-from mediator.packers import Damaged, Packer, Unpacker, packer, unpackers
+from hark.packers import Damaged, Packer, Unpacker, packer, unpackers
 from mediator.text import clipped
 
 MAX_CODINGS: Final = 3  # nobody packs twice; the attack is to pack once more than is looked at

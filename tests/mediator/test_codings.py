@@ -4,8 +4,8 @@ import zlib
 
 import pytest
 
+from hark.packers import STEP
 from mediator.codings import PackedError, Unpacking, accepted, codings_of
-from mediator.packers import STEP
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import brotli
 import pytest
 
+from hark.packers import packer, unpackers
 from hark.policy.model import Surface
 from mediator.authority import Destination
 from mediator.credentials import MAX_SPELLED, Broker, Injected, Refused
 from mediator.echo import AnswerBody, PackedError, Watched, answer_body, answer_fields
-from mediator.packers import packer, unpackers
 from mediator.scan import FoundError
 from tests.mediator.rig import API, PLACEHOLDER, secret
 

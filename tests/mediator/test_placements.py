@@ -17,6 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from hark.bundle.events import LlmResponseEnd
+from hark.packers import packer, unpackers
 from hark.policy.model import HostRule, Policy, Secret, Surface
 from mediator import bodies
 from mediator.authority import Destination
@@ -25,7 +26,6 @@ from mediator.credentials import Broker
 from mediator.grants import Held
 from mediator.judgement import Asked, Forward, judge
 from mediator.link import Link
-from mediator.packers import packer, unpackers
 from mediator.placeholders import placeholder_for
 from mediator.spelling import Place, begun, normal, placed
 from tests.fakes.upstream import Call, serving

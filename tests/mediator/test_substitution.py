@@ -8,10 +8,10 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from hark.packers import packer, unpackers
 from hark.policy.model import HostRule, Secret, Surface
 from mediator.authority import Destination
 from mediator.credentials import Broker
-from mediator.packers import packer, unpackers
 from mediator.scan import FoundError
 from mediator.spelling import Place
 from mediator.substitution import MessageText, RequestText, place_of

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from mediator.packers import STEP, Damaged, packer, unpackers
+from hark.packers import STEP, Damaged, packer, unpackers
 
 CODINGS = [b"gzip", b"deflate", b"br", b"zstd"]
 
