@@ -20,6 +20,23 @@ class UsageError(HarkError):
     exit_code: ClassVar[int] = 2
 
 
+class ForkError(UsageError):
+    """What a fork was asked for makes no sense: no such branch point, or a file that is no patch."""
+
+
+class PatchError(HarkError):
+    """A patch cannot be applied to what was recorded: it matches nothing, or what comes of it is nothing."""
+
+    def __init__(self, what: str, nearest: str = "", step: int = 0) -> None:
+        self.what = what
+        self.nearest = nearest
+        """The text, pointer or header that comes nearest to what was looked for, safe to print."""
+        self.step = step
+        """Which step of the patch, from 1."""
+        begin = f"step {step} of the patch: " if step else ""
+        super().__init__(f"{begin}{what}{f'; nearest is {nearest}' if nearest else ''}")
+
+
 class BundleError(HarkError):
     """The bundle (or proof, or key file) is not what it claims to be."""
 

@@ -12,12 +12,13 @@ from typing import Final
 
 from hark.policy import wanted
 from hark.policy.host import is_address
-from hark.policy.model import WILDCARD, Address, HostRule, Hours, Policy, Rule, Speaks
+from hark.policy.model import HTTPS_PORT, WILDCARD, Address, HostRule, Hours, Policy, Rule, Speaks
 from hark.policy.paths import Ambiguous, Spelled, matches, spell
 from hark.policy.wanted import shown
 
 UNSAFE_ALLOW_ALL: Final = "--unsafe-allow-all"
 """What a verdict calls the option of that name, where no rule of the policy allows."""
+HTTP_PORT: Final = 80
 _UNREAD: Final = Ambiguous("was not read")
 """Stands for a path where no rule goes by paths: one that did would match nothing."""
 
@@ -61,9 +62,29 @@ def decide_dial(policy: Policy, host: str, port: int, now: datetime) -> Verdict:
 
 
 def holding(policy: Policy, host: str, port: int, now: datetime) -> tuple[Rule, ...]:
-    """Return the rules that cover a connection now, without their names: those count tables, not meanings."""
+    """Return the rules that cover a connection now, without their names: those count tables, not meanings.
+
+    Nor does what a fork may ask again say anything of a connection.
+    """
     return tuple(
-        replace(rule, name="") for rule in _covering(policy, host, port) if not _out_of_time(rule, now)
+        replace(rule, name="", may_reexecute=False)
+        for rule in _covering(policy, host, port)
+        if not _out_of_time(rule, now)
+    )
+
+
+def marked(policy: Policy, host: str, port: int | None, method: str | None, path: str = "/") -> bool:
+    """Tell whether a rule marks a request as one that a fork may make again; `method` None is raw TCP.
+
+    A host without its port is one on either port of the web. Whether it is allowed at all is judged apart.
+    """
+    ports = (HTTPS_PORT, HTTP_PORT) if port is None else (port,)
+    spelled = spell(path)
+    return any(
+        rule.may_reexecute
+        and any(known in rule.ports for known in ports)
+        and (rule.speaks is Speaks.TCP if method is None else not _but_for_time(rule, method, spelled))
+        for rule in policy.about(host)
     )
 
 
@@ -112,7 +133,11 @@ def _covering(policy: Policy, host: str, port: int) -> list[Rule]:
 
 def _against(rule: Rule, method: str, path: Spelled | Ambiguous, now: datetime) -> list[str]:
     """Return what this rule has against a request, each as the end of a sentence about the rule."""
-    against = [_out_of_time(rule, now)]
+    return list(filter(None, (_out_of_time(rule, now), *_but_for_time(rule, method, path))))
+
+
+def _but_for_time(rule: Rule, method: str, path: Spelled | Ambiguous) -> list[str]:
+    against = []
     if rule.speaks is Speaks.TCP:
         against.append("allows raw TCP and no requests")
     if rule.methods and method not in rule.methods:

@@ -76,6 +76,8 @@ def _rule(rule: Rule) -> str:
         said.append(f"dialled at {rule.upstream}")
     if rule.body is Body.HASH:
         said.append("with bodies recorded as length and hash alone")
+    if rule.may_reexecute:
+        said.append("and a fork may make them again")
     return f"allowed: {', '.join(said)}"
 
 
@@ -178,8 +180,10 @@ def _replay(policy: Policy, lines: Lines) -> Iterator[Fact]:
 
 def _server(server: McpServer) -> str:
     tools = "any tool" if server.tools is None else f"the tools {tools_in_words(server.tools)}"
+    again = f", and a fork may call {_listed(server.may_reexecute)} again" if server.may_reexecute else ""
     return (
-        f"tool server {server.name} runs {server.command[0]} outside the boundary; the agent may call {tools}"
+        f"tool server {server.name} runs {server.command[0]} outside the boundary; "
+        f"the agent may call {tools}{again}"
     )
 
 

@@ -115,6 +115,8 @@ class Rule:
     body: Body = Body.WHOLE
     tools: tuple[ToolRule, ...] | None = None
     """For MCP over HTTP: the tools that may be called. None: any."""
+    may_reexecute: bool = False
+    """Whether a fork may ask it again, although it may change the world (`hark.patch.world`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,8 @@ class McpServer:
     """Variable of the server's environment to the caller's variable that holds the value."""
     tools: tuple[ToolRule, ...] | None = None
     workdir: str | None = None
+    may_reexecute: tuple[str, ...] = ()
+    """The tools that a fork may call again."""
 
 
 @dataclass(frozen=True, slots=True)

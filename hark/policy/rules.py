@@ -14,6 +14,7 @@ MAX_RULES: Final = 1000
 """`[[allow]]` tables: they are compared with each other, and nobody reviews more."""
 _KEYS: Final = (
     "host", "port", "ports", "protocol", "methods", "paths", "hours", "until", "upstream", "body", "tools",
+    "may_reexecute",
 )  # fmt: skip
 _WEB_ONLY: Final = ("methods", "paths", "body", "tools")
 _METHOD: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Z]+")
@@ -72,6 +73,7 @@ def _rule(number: int, node: Node) -> Rule:
         upstream=address(table["upstream"]) if "upstream" in table else None,
         body=Body(table["body"].choice("whole", "hash")) if "body" in table else Body.WHOLE,
         tools=tool_rules(table["tools"]) if "tools" in table else None,
+        may_reexecute=table["may_reexecute"].truth() if "may_reexecute" in table else False,
     )
 
 
@@ -104,6 +106,20 @@ def _method(node: Node) -> str:
     if not _METHOD.fullmatch(text):
         node.fail(f'"{text}" is not a method: they are upper-case words; write "{text.upper().strip()}"')
     return text
+
+
+def reexecutable(node: Node, tools: tuple[ToolRule, ...] | None) -> tuple[str, ...]:
+    """Read the names of tools that a fork may call again; each must be one that may be called."""
+
+    def allowed(item: Node) -> str:
+        name = _tool_name(item)
+        if tools is not None and all(rule.name != name for rule in tools):
+            item.fail(
+                f"{node.name} names {name}, which allow_tools does not; add it there, or remove it here"
+            )
+        return name
+
+    return node.each(allowed, some="it would mark nothing")
 
 
 def _tool(node: Node) -> ToolRule:

@@ -20,7 +20,7 @@ from hark.policy.model import (
     Speaks,
 )
 from hark.policy.reading import Node, assignments, path, variable
-from hark.policy.rules import tool_rules
+from hark.policy.rules import reexecutable, tool_rules
 
 LEAST_MEMORY: Final = 16 << 20  # less starts no interpreter: a slip in the unit
 LEAST_DISK: Final = 1 << 20
@@ -112,20 +112,22 @@ def _server(name: str, node: Node) -> McpServer:
         node.fail(
             f'"{name}" is no name for a command, by which the agent starts it; use letters, digits, - and _'
         )
-    table = node.table("command", "env", "secrets", "allow_tools", "workdir")
+    table = node.table("command", "env", "secrets", "allow_tools", "workdir", "may_reexecute")
     env = assignments(table["env"]) if "env" in table else {}
     secrets = table["secrets"].entries() if "secrets" in table else ()
     held = {variable(value, key): variable(value) for key, value in secrets}
     twice = sorted(set(env) & set(held))
     if twice:
         table["env"].fail(f"mcp.{name} sets {twice[0]} in both env and secrets; keep one")
+    tools = tool_rules(table["allow_tools"]) if "allow_tools" in table else None
     return McpServer(
         name=name,
         command=command(node.required(table, "command", '["program", "argument"]')),
         env=env,
         secrets=held,
-        tools=tool_rules(table["allow_tools"]) if "allow_tools" in table else None,
+        tools=tools,
         workdir=path(table["workdir"]) if "workdir" in table else None,
+        may_reexecute=reexecutable(table["may_reexecute"], tools) if "may_reexecute" in table else (),
     )
 
 

@@ -1,0 +1,227 @@
+"""`-at`: one recorded exchange and a side of it, found in a recording's events.
+
+What always holds: a point is an exchange over HTTP that the recording can lead up to, and, on the side of the
+answer, one whose answer it has. What is not found is an error that names the nearest there is. Any events
+give a point or a `ForkError`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from hark.bundle.events import (
+    REFUSED,
+    BodyHash,
+    Interim,
+    LlmRequest,
+    LlmResponseChunk,
+    LlmResponseEnd,
+    RequestChunk,
+    ResponseHead,
+    ToolCallRequest,
+    ToolCallResult,
+    Trailers,
+    WebSocketMessage,
+)
+from hark.errors import ForkError
+from hark.patch.nearest import names
+from hark.replay.recorded import SWITCHED, Frame, words_of
+from hark.visible import visible
+
+LAST: Final = "last-request"
+NAMED: Final = 5  # candidates in one sentence
+_NUMBER: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
+_OCCURRENCE: Final = re.compile(r"(.+)#([0-9]{1,9})", re.ASCII | re.DOTALL)
+_SCHEME: Final = re.compile(r"https?://", re.IGNORECASE)
+
+
+class Side(StrEnum):
+    """Which half of an exchange."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a fork goes live."""
+
+    at: int
+    """Event of the parent: the exchange's request, or the first event of its answer."""
+    request: int
+    """Event of the exchange's request."""
+    side: Side
+    words: str
+    """`POST api.model.example/v1/messages (event 24)`."""
+
+
+@dataclass(slots=True)
+class _Exchange:
+    seq: int
+    request: LlmRequest
+    answer: int | None = None
+    unplayable: str = ""
+
+    @property
+    def words(self) -> str:
+        return f"{visible(words_of(self.request))} (event {self.seq})"
+
+
+@dataclass(slots=True)
+class _Survey:
+    """The exchanges of a run, and whose the event is that was asked for."""
+
+    wanted: int | None = None
+    exchanges: dict[int, _Exchange] = field(default_factory=dict)
+    last: int = -1
+    owner: _Exchange | None = None
+    side: Side = Side.REQUEST
+    before: "tuple[int, _Exchange] | None" = None
+    after: "tuple[int, _Exchange] | None" = None
+
+    def add(self, frame: Frame) -> None:
+        self.last = max(self.last, frame.seq)
+        side = _side(frame.event)
+        if side is None:
+            return
+        exchange = self._exchange(frame)
+        if exchange is None:
+            return
+        if side is Side.RESPONSE:
+            _answered(exchange, frame)
+        self._note(frame.seq, exchange, side)
+
+    def _exchange(self, frame: Frame) -> _Exchange | None:
+        number, event = frame.event.exchange, frame.event
+        if isinstance(event, LlmRequest) and number not in self.exchanges:
+            self.exchanges[number] = _Exchange(frame.seq, event._replace(body=b""))
+        return self.exchanges.get(number)
+
+    def _note(self, seq: int, exchange: _Exchange, side: Side) -> None:
+        if self.wanted is None:
+            return
+        if seq == self.wanted:
+            self.owner, self.side = exchange, side
+        elif seq < self.wanted:
+            self.before = seq, exchange
+        elif self.after is None:
+            self.after = seq, exchange
+
+
+def find(spec: str, frames: Iterable[Frame], on: Side | None, *, otherwise: Side = Side.REQUEST) -> Point:
+    """Return the point that `spec` names. Raises ForkError.
+
+    The side is `on`, else that of the event whose number `spec` is, else `otherwise`.
+    """
+    number = int(spec) if _NUMBER.fullmatch(spec) else None
+    survey = _Survey(number)
+    for frame in frames:
+        survey.add(frame)
+    if not survey.exchanges:
+        raise ForkError("the bundle has no request in it: there is nothing to fork at")
+    if number is not None:
+        return _point(_by_number(number, survey), on or survey.side)
+    exchange = _last(survey) if spec == LAST else _by_name(spec, survey)
+    return _point(exchange, on or otherwise)
+
+
+def _side(event: Any) -> Side | None:
+    match event:
+        case LlmRequest() | RequestChunk() | ToolCallRequest():
+            return Side.REQUEST
+        case Interim() | ResponseHead() | LlmResponseChunk() | LlmResponseEnd() | ToolCallResult():
+            return Side.RESPONSE
+        case Trailers() | BodyHash() | WebSocketMessage():
+            return Side.REQUEST if event.from_agent else Side.RESPONSE
+        case _:
+            return None
+
+
+def _answered(exchange: _Exchange, frame: Frame) -> None:
+    """Take an event of an answer: the first one, and what keeps it from being played."""
+    event = frame.event
+    if isinstance(event, ToolCallResult):
+        return  # what is read from an answer, and no part of it
+    if exchange.answer is None:
+        exchange.answer = frame.seq
+    match event:
+        case LlmResponseEnd() if event.error.startswith(REFUSED):
+            exchange.unplayable = "hark's policy refused it, so there is no recorded answer"
+        case LlmResponseEnd() | ResponseHead() if event.status == SWITCHED:
+            exchange.unplayable = "it became a WebSocket, which no fork can go on with"
+        case BodyHash():
+            exchange.unplayable = "its answer was recorded as a hash alone"
+
+
+def _point(exchange: _Exchange, side: Side) -> Point:
+    if side is Side.REQUEST:
+        return Point(exchange.seq, exchange.seq, side, exchange.words)
+    if exchange.answer is None:
+        exchange.unplayable = "nothing of its answer was recorded"
+    if exchange.answer is None or exchange.unplayable:
+        raise ForkError(
+            f"the answer of {exchange.words} is no branch point: {exchange.unplayable}; "
+            f'fork at its request instead, with -at {exchange.seq} or "on": "request" in the patch'
+        )
+    return Point(exchange.answer, exchange.seq, side, exchange.words)
+
+
+def _last(survey: _Survey) -> _Exchange:
+    return max(survey.exchanges.values(), key=lambda one: one.seq)
+
+
+def _by_number(number: int, survey: _Survey) -> _Exchange:
+    if survey.owner is not None:
+        return survey.owner
+    near = list(_around(survey))
+    if number > survey.last:
+        what = f"event {number} is not in the bundle, whose last event is {survey.last}"
+    else:
+        what = f"event {number} belongs to no request"
+    raise ForkError(f"{what}; nearest {'are' if len(near) > 1 else 'is'} {' and '.join(near)}")
+
+
+def _around(survey: _Survey) -> Iterator[str]:
+    for where, found in (("before", survey.before), ("after", survey.after)):
+        if found is not None:
+            seq, exchange = found
+            yield f"event {seq} {where} it, of {exchange.words}"
+
+
+def _by_name(spec: str, survey: _Survey) -> _Exchange:
+    text = _SCHEME.sub("", spec, count=1)
+    found = _OCCURRENCE.fullmatch(text)
+    name, occurrence = (found[1], int(found[2])) if found else (text, 1)
+    by_name = _named(survey, name)
+    if not by_name and found:
+        by_name, occurrence = _named(survey, text), 1
+    if not by_name:
+        raise ForkError(f"no request to {visible(name) or '""'} was recorded; {_candidates(name, survey)}")
+    if not 1 <= occurrence <= len(by_name):
+        times = "once" if len(by_name) == 1 else f"{len(by_name)} times"
+        last = "" if len(by_name) == 1 else f", last as #{len(by_name)} (event {by_name[-1].seq})"
+        raise ForkError(f"{visible(name)} was requested {times}{last}; there is no #{occurrence}")
+    return by_name[occurrence - 1]
+
+
+def _named(survey: _Survey, name: str) -> list[_Exchange]:
+    """Return the requests to a place, in order; without a query in `name` whatever theirs is."""
+    ordered = sorted(survey.exchanges.values(), key=lambda one: one.seq)
+    exact = [one for one in ordered if _place(one) == name]
+    return exact or [one for one in ordered if _place(one).partition("?")[0] == name]
+
+
+def _place(exchange: _Exchange) -> str:
+    return f"{exchange.request.host}{exchange.request.path}"
+
+
+def _candidates(name: str, survey: _Survey) -> str:
+    """Name the nearest places that were requested."""
+    first: dict[str, _Exchange] = {}
+    for one in sorted(survey.exchanges.values(), key=lambda one: one.seq):
+        first.setdefault(_place(one).partition("?")[0], one)
+    near = names(name, first, NAMED, 0.3) or list(first)[-NAMED:]
+    listed = ", ".join(f"{visible(place)} (event {first[place].seq})" for place in near)
+    return f"nearest {'are' if len(near) > 1 else 'is'} {listed}"

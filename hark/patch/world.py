@@ -1,0 +1,97 @@
+"""What may change the world, and so is not done a second time by a fork unless its policy marks it.
+
+What always holds: on the live side of a fork a request passes if its method is safe (RFC 9110, 9.2.1), if it
+only asks a model (`hark.patch.models`) or reads a repository, or if a rule of the policy in force marks it;
+all else is refused with the line that would mark it. Whether the policy allows it at all is judged apart.
+"""
+
+import json
+from typing import Final
+
+from hark.bundle.fields import Pairs
+from hark.patch.models import model_api
+from hark.policy import wanted
+from hark.policy.decide import marked
+from hark.policy.host import HostError, split_authority
+from hark.policy.model import HTTPS_PORT, Policy, Speaks
+from hark.policy.paths import Spelled, spell
+from hark.policy.wanted import shown
+
+SAFE: Final = frozenset(("GET", "HEAD", "OPTIONS"))
+FETCH: Final = "/git-upload-pack"
+"""How git asks for objects (gitprotocol-http): it only reads."""
+MARK: Final = "may_reexecute = true"
+
+
+def changes_world(sent_method: str, host: str, path: str, policy: Policy, headers: Pairs = ()) -> str:
+    """Return why a request is not made again, with the policy's line that marks it; empty where it may be."""
+    if sent_method in SAFE or model_api(sent_method, host, path, headers) is not None:
+        return ""
+    match spell(path):
+        case Spelled(text) if sent_method == "POST" and text.endswith(FETCH):
+            return ""
+        case _:
+            pass
+    if _marked(policy, host, sent_method, path):
+        return ""
+    what = f"{shown(sent_method)} to {shown(host)}{shown(path.partition('?')[0])}"
+    return f"{what} may change the world, and a fork does not do that again; {_mend(host, sent_method, path)}"
+
+
+def websocket_changes_world(host: str, path: str, policy: Policy) -> str:
+    """Return why a WebSocket is not opened again; empty where it may be."""
+    if _marked(policy, host, "GET", path):
+        return ""
+    return (
+        f"a WebSocket to {shown(host)}{shown(path.partition('?')[0])} may change the world, and a fork does "
+        f"not open one again; {_mend(host, 'GET', path)}"
+    )
+
+
+def tcp_changes_world(host: str, port: int, policy: Policy) -> str:
+    """Return why a connection of raw TCP is not made again; empty where it may be."""
+    if marked(policy, host, port, None):
+        return ""
+    lines = wanted.table(host, port, speaks=Speaks.TCP)
+    return (
+        f"raw TCP to {shown(host)}:{port} may change the world, and a fork does not connect again; "
+        f"mark it in the policy: {_on_one_line(lines)}"
+    )
+
+
+def tool_changes_world(server: str, tool: str, policy: Policy) -> str:
+    """Return why a tool over stdio is not called again; empty where it may be."""
+    for known in policy.mcp:
+        if known.name == server and tool in known.may_reexecute:
+            return ""
+    return (
+        f"the tool {shown(tool)} of {shown(server)} may change the world, and a fork does not call it again; "
+        f"mark it in the policy: [mcp.{shown(server)}] may_reexecute = [{json.dumps(tool)}]"
+    )
+
+
+def _marked(policy: Policy, host: str, method: str, path: str) -> bool:
+    place = _place(host)
+    return place is not None and marked(policy, *place, method, path)
+
+
+def _place(authority: str) -> tuple[str, int | None] | None:
+    """Return host and port; without a port it is one of the web's."""
+    try:
+        host, port = split_authority(authority, 0)
+    except HostError:
+        return None
+    return host, port or None
+
+
+def _mend(authority: str, method: str, path: str) -> str:
+    place = _place(authority)
+    table = "" if place is None else wanted.table(place[0], place[1] or HTTPS_PORT, method, spell(path))
+    if not table:
+        return "no rule can mark it, since its method or path can be read in two ways"
+    return f"mark it in the policy: {_on_one_line(table)}"
+
+
+def _on_one_line(table: str) -> str:
+    head, *keys = table.split("\n")
+    return f"{head} {', '.join((*keys, MARK))}"
