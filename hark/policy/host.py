@@ -6,6 +6,7 @@ client, a proxy and a server may each repair it another way.
 """
 
 import ipaddress
+from functools import lru_cache
 from typing import Final
 
 import idna
@@ -15,6 +16,7 @@ from hark.errors import HarkError
 MAX_NAME: Final = 253  # RFC 1035 2.3.4: 255 octets on the wire, less the two that the text form does not have
 MAX_TEXT: Final = 1024  # IDNA shortens nothing by more than this; refused before it is parsed or shown
 MAX_PORT: Final = 65535
+MAX_KEPT: Final = 256  # answers: an agent names a few hosts, and each of them in every request
 _ALLOWED: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
@@ -24,6 +26,7 @@ class HostError(HarkError):
     exit_code = 125
 
 
+@lru_cache(maxsize=MAX_KEPT)
 def canonical_host(text: str | bytes) -> str:
     """Return the one spelling of a host: a lower-case A-label name, dotted IPv4, or IPv6 without brackets.
 

@@ -4,6 +4,7 @@ hark's has a policy, a broker with a secret, the scan of both directions and a r
 is a process of its own, as are client and server: otherwise one interpreter's lock would be measured.
 """
 
+import gc
 import multiprocessing
 import resource
 import socket
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 from hark.bundle.header import Header
 from hark.bundle.writer import Writer
+from hark.cli.main import GC_THRESHOLD
 from mediator.credentials import Broker, placeholder_for
 from tests.bench.peers import HOST, Place
 from tests.mediator.rig import running, secret
@@ -85,6 +87,7 @@ def _hark(to: Place) -> Iterator[tuple[Place, Callable[[], int]]]:
 
 
 def _mediate(to: Place, pipe: Any) -> None:
+    gc.set_threshold(GC_THRESHOLD)  # as the program does
     held = secret(VALUE, HOST, placeholder=placeholder_for(VALUE))
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -257,11 +257,32 @@ def _certificate(
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key((issuer_key or key).public_key()),
+            critical=False,
+        )
+        .add_extension(_usage(ca=ca), critical=True)
     )
     if not ca:
         alternative = x509.SubjectAlternativeName([_general(name) for name in names])
         builder = builder.add_extension(alternative, critical=False)
     return key, builder.sign(issuer_key or key, hashes.SHA256())
+
+
+def _usage(*, ca: bool) -> x509.KeyUsage:
+    """Return what strict clients ask to be said: the default of Python's `ssl` from 3.13 on."""
+    return x509.KeyUsage(
+        digital_signature=not ca,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=ca,
+        crl_sign=ca,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 def _general(name: str) -> x509.GeneralName:
