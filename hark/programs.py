@@ -60,7 +60,9 @@ def _on_host(path: str, plan: Plan) -> str:
     place, grant = max(over, key=lambda pair: len(pair[0]))
     host = path if grant.source is None else grant.source + path[len(place.rstrip("/")) :]
     kept = [os.path.realpath(kept) for kept in (*plan.hidden, *plan.masked)]
-    if within(host, kept) or within(path, kept):
+    # A replay's copy of the project lies among what is hark's own, and is shown all the same.
+    lies_there = within(host, kept) and not within(host if grant.source is None else grant.source, kept)
+    if within(path, kept) or lies_there:
         raise _UnfitError("it is kept from the agent")
     return host
 

@@ -78,3 +78,17 @@ def test_what_is_read_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(programs, "MAX_PROGRAMS", 1)
     _event, report = manifest([f"{folder}/tool"] * 3, plan(folder))
     assert report == ShimReport("programs", "the rest", "more than 1 programs were named")
+
+
+def test_a_replays_copy_is_hashed_though_it_lies_among_what_is_harks_own(folder: Path) -> None:
+    copy = folder / "copy"
+    copy.mkdir()
+    (copy / "tool").write_bytes(b"tool")
+    grants = (Grant("/recorded/project", Access.WRITE, "project directory", source=str(copy)),)
+    given = Plan(argv=("x",), executable="/x", workdir="/", env={}, grants=grants, hidden=(str(folder),))
+    (event,) = manifest(["/recorded/project/tool"], given)
+    assert event == FsManifest({"/recorded/project/tool": blake3(b"tool").digest()}, "programs")
+    deeper = Plan(
+        argv=("x",), executable="/x", workdir="/", env={}, grants=grants, hidden=(str(copy / "tool"),)
+    )
+    assert only_report(["/recorded/project/tool"], deeper) == "it is kept from the agent"
