@@ -62,6 +62,8 @@ class Recalled:
     """What standard input, output and error were: terminal, null, pipe, file, other."""
     snapshot_bytes: int = 0
     """Size of the stored copy of the project, packed; 0 where there is none."""
+    branches: list[ev.Branch] = field(default_factory=list)
+    """Where the run went live; of a run that is no fork, nowhere."""
     clock: list[ev.ClockLog] = field(default_factory=list)
     """What the agent's threads read when they asked the real clock again, in parts."""
     last_time_ns: int = 0
@@ -157,11 +159,13 @@ def _take_beside(recalled: Recalled, event: ev.Event | ev.Unknown) -> None:
             recalled.snapshot_bytes += len(event.data)
         case ev.ClockLog():
             recalled.clock.append(event)
+        case ev.Branch():
+            recalled.branches.append(event)
         case _:
             pass
 
 
-_READ: Final = frozenset((1, 2, 3, 4, 16, 37, 38, 39, 41, 47, 48))
+_READ: Final = frozenset((1, 2, 3, 4, 16, 37, 38, 39, 41, 47, 48, 49))
 
 
 def _take_manifest(recalled: Recalled, event: ev.FsManifest) -> None:

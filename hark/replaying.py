@@ -9,6 +9,7 @@ ends it. Nothing here prints: `say` gets each sentence for the user.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from hark.replay.renames import Renames
     from hark.replay.score import Score
     from hark.throwaway import Throwaway
+    from hark.timing import Moment
     from mediator.config import MediatorConfig, Recorder
     from mediator.playback.playback import Report
     from mediator.publish import Opened
@@ -370,6 +372,10 @@ class Replayed(Run):
         """Begin when the recorded run did: the agent sees it, and certificates are judged by it."""
         return self._recalled.start.started_at
 
+    def latest(self) -> int:
+        """Return the real time, or that of a branch: what never loads the preload reads the real clock."""
+        return max(time.time_ns(), *(branch.wall_ns for branch in self._recalled.branches), self.began_at)
+
     def clock(self) -> int:
         """Count as the recording did."""
         return self.timing.read()
@@ -386,15 +392,15 @@ class Replayed(Run):
     def set_clock(self, writer: Writer) -> None:
         """Begin the page that the agent's shims read; playback moves it."""
         super().set_clock(writer)
-        writer.on_frame = None
+        writer.on_frame = self.timing.on_frame
         self.timing.show_on(self.boundary.page)
 
     def recorder(self, writer: Writer) -> Recorder:
-        """Record what comes in at the recorded times."""
+        """Record what comes in at the recorded times; where it goes live, as a run does."""
         from hark.timing import Stamping
 
         self.timing.begin()
-        return Stamping(writer, self.timing, self.score)
+        return Stamping(writer, self.timing, self.score, super().recorder(writer))
 
     def config(self, roots: bytes) -> MediatorConfig:
         """Return what the mediator is told: to answer from the recording."""
@@ -450,17 +456,19 @@ def _changes(score: Score, prepared: Prepared) -> Iterator[tuple[int, tuple[Poli
 
 def _score(
     recalled: Recalled, rules: Rules, renames: Renames | None, contents: Contents | None
-) -> tuple[Score, list[int]]:
+) -> tuple[Score, list[Moment]]:
     """Read the recording, and when it had something come in."""
-    from hark.determinism import INBOUND
     from hark.replay.score import Score
+    from hark.timing import Walls
 
-    times: list[int] = []
+    walls = Walls(recalled.start.started_at)
+    times: list[Moment] = []
 
     def noting() -> Iterator[Frame]:
         for frame in _frames(recalled, contents=contents):
-            if type(frame.event) in INBOUND and not getattr(frame.event, "from_agent", False):
-                times.append(frame.time_ns)
+            moment = walls.take(frame.event, frame.time_ns)
+            if moment is not None:
+                times.append(moment)
             yield frame
 
     score = Score(noting(), rules, _nearest, renames=renames)

@@ -35,6 +35,7 @@ from hark.throwaway import Throwaway
 from hark.visible import visible
 from launcher import ssh, system
 from launcher.identity import may_be_seen
+from launcher.pages import EPOCHS
 from launcher.plan import Access, Grant, Plan
 from mediator.playback.standins import stand_ins
 
@@ -133,6 +134,7 @@ def stage(
         executables=_executables(policy, found, places, home, once),
         nested=policy.nested_sandboxes,
         shim=controlled.shim,
+        seed=controlled.seed,
         fixed_addresses=bool(controlled.seed),
         published=tuple(one.port for one in policy.publish),
         seen_as=_seen_as(recalled),
@@ -220,6 +222,7 @@ def refuse_hostile(recalled: Recalled) -> None:
         raise ReplayError(
             f"it began at {recalled.start.started_at}, which no clock that hark reads has shown"
         )
+    _refuse_branches(recalled)
     _home(recalled)
     _seen_as(recalled)
     words = (*recalled.start.argv, *recalled.env, *recalled.env.values())
@@ -227,6 +230,19 @@ def refuse_hostile(recalled: Recalled) -> None:
         raise ReplayError("its command or environment has what no program can be started with")
     if any(not name or "=" in name for name in recalled.env):
         raise ReplayError("its environment has a variable without a name")
+
+
+def _refuse_branches(recalled: Recalled) -> None:
+    """Refuse what no fork of hark's has, or more of it than the agent's page has room for."""
+    if len(recalled.branches) >= EPOCHS:
+        times = len(recalled.branches)
+        raise ReplayError(f"it was forked {times} times in one line, and hark takes at most {EPOCHS - 1}")
+    seeded = recalled.determinism is not None and bool(recalled.determinism.seed)
+    for branch in recalled.branches:
+        if not 0 <= branch.wall_ns <= _LAST_TIME - recalled.last_time_ns:
+            raise ReplayError(f"it went live at {branch.wall_ns}, which no clock that hark reads has shown")
+        if bool(branch.seed) != seeded:
+            raise ReplayError("it went live with a seed where it began without, or the other way round")
 
 
 def giver_of(recalled: Recalled, policy: Policy, given: Given, environ: Mapping[str, str]) -> Lender | None:

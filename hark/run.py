@@ -269,7 +269,7 @@ class Run:
 
         published = self._publish()
         roots = trust.host_roots(self.environ)
-        ca = RunCA.create(datetime.fromtimestamp(self.began_at / 1e9, UTC))
+        ca = RunCA.create(_date(self.began_at), _date(self.latest()))
         for event in self.opening():
             writer.append(event)
         mediator = Mediator(
@@ -326,6 +326,10 @@ class Run:
     def beginning(self) -> int:
         """Return the Unix time, in ns, that the agent begins at and that events are timed from."""
         return time.time_ns()
+
+    def latest(self) -> int:
+        """Return a Unix time, in ns, that certificates have to be valid at too."""
+        return self.began_at
 
     def clock(self) -> int:
         """Return monotonic nanoseconds, by which events are timed."""
@@ -440,6 +444,10 @@ class Run:
                 self.say(sentence)
             for line in pasted:
                 self.show(line)
+
+
+def _date(ns: int) -> datetime:
+    return datetime.fromtimestamp(ns / 1e9, UTC)
 
 
 def _refusal(error: HarkError) -> HarkError:

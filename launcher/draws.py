@@ -7,6 +7,8 @@ time. A number's draws go on counting when it is used again, so nothing is drawn
 does not restart calls may end one with EINTR before process 1 has heard of it, as the kernel never does.
 
     draw n of thread t = SHAKE256("hark getrandom" || seed || t as 4 bytes || n as 8 bytes), little-endian
+
+The seed is that of the page's epoch: where a fork goes live it is another one, and the counts go on.
 """
 
 import contextlib
@@ -16,7 +18,7 @@ import os
 import struct
 from typing import Final
 
-from launcher.pages import FOLDER
+from launcher.pages import FOLDER, PAGE, PAGE_BYTES, epoch_in
 
 MOST_AT_ONCE: Final = 1 << 18  # the kernel too may return less; up to 256 bytes it does not
 _FLAGS: Final = 7  # GRND_NONBLOCK, GRND_RANDOM, GRND_INSECURE
@@ -29,8 +31,10 @@ _SHIM: Final = FOLDER.encode()
 class Draws:
     """What was drawn so far, by whom."""
 
-    def __init__(self, seed: bytes) -> None:
+    def __init__(self, seed: bytes, page: int = -1) -> None:
+        """`page` is a descriptor of the page, this value's from now on; without one the seed stays."""
         self._seed = seed
+        self._page = page
         self._counts: dict[int, int] = {}
 
     def answer(self, memory: int, thread: int, arguments: tuple[int, ...]) -> tuple[int, int]:
@@ -52,7 +56,22 @@ class Draws:
         counted = thread if known else 0
         number = self._counts.get(counted, 0)
         self._counts[counted] = number + 1
-        return hashlib.shake_256(_LABEL + self._seed + struct.pack("<IQ", counted, number)).digest(length)
+        seed = self._current()
+        return hashlib.shake_256(_LABEL + seed + struct.pack("<IQ", counted, number)).digest(length)
+
+    def _current(self) -> bytes:
+        if self._page < 0:
+            return self._seed
+        epoch, seed = epoch_in(os.pread(self._page, PAGE_BYTES, 0).ljust(PAGE_BYTES, b"\0"))
+        return seed if epoch else self._seed
+
+
+def open_page() -> int:
+    """Return a descriptor of the page, in process 1; -1 where there is none."""
+    try:
+        return os.open(PAGE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return -1
 
 
 def has_shim(thread: int) -> bool:

@@ -24,6 +24,7 @@ from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
 from launcher.covers import Covers
+from launcher.draws import open_page
 from launcher.identity import Identity
 from launcher.plan import HOSTNAME, Plan
 from launcher.refusals import Refusals, read_status
@@ -177,7 +178,7 @@ def _spawn(
         wire.send(inside.channel, "failed", kind, text)
         return None
     wire.send(inside.channel, "started")
-    return child, None if listener is None else Refusals(listener, inside.plan.seed)
+    return child, None if listener is None else Refusals(listener, inside.plan.seed, open_page())
 
 
 def _ceilings(inside: Inside) -> ceilings.Ceilings:

@@ -5,13 +5,16 @@ The log is what the agent's processes say: refreshes of the clock, programs star
 read-only and may write the log, so nothing in the log is believed, and it is read and never mapped: a file
 that shrinks under a mapping ends the process that reads it.
 
-Page, native byte order: 0 magic; 8 u64 wall_ns; 16 i64 mono_offset_ns; 24 u32 flags; 28 u32 0; 32 seed[32].
+Page, native byte order: 0 magic; 8 u64 wall_ns; 16 i64 mono_offset_ns; 24 u32 flags; 28 u32 epoch; 32 + 32 e:
+the seed of epoch e, of 126; 4064 i64 wall_offset_ns, what the wall clock is beyond the machine's where that
+is asked. The number of the epoch is written after its seed, and seeds stay where they are.
 The log's layout is `struct log` of shims/preload/ground.h.
 """
 
 import mmap
 import os
 import struct
+import threading
 from typing import Final
 
 FOLDER: Final = "/run/hark/shim"
@@ -25,8 +28,14 @@ REPLAYED: Final = 4
 _MAGIC: Final = b"HARKPG1\0"
 PAGE_BYTES: Final = 4096
 _SEED_BYTES: Final = 32
+_SEEDS_AT: Final = 32
+EPOCHS: Final = 126
+"""How many seeds there is room for: one more than a run may have branched."""
 _WALL: Final = 1  # in words of 8 bytes
 _OFFSET: Final = 2
+_WALL_OFFSET: Final = (_SEEDS_AT + EPOCHS * _SEED_BYTES) // 8
+_FLAGS: Final = 6  # in words of 4 bytes
+_EPOCH: Final = 7
 
 _LOG_MAGIC: Final = b"HARKLG1\0"
 _PROCESSES: Final = 1 << 15
@@ -52,13 +61,15 @@ class Page:
         self._memory = mmap.mmap(descriptor, PAGE_BYTES)
         self._words = memoryview(self._memory).cast("Q")  # one item is stored in one piece
         self._signed = memoryview(self._memory).cast("q")
+        self._halves = memoryview(self._memory).cast("I")
+        self._fence = threading.Lock()
 
     def begin(self, wall_ns: int, seed: bytes, flags: int) -> None:
         """Fill it, before the agent starts."""
         if len(seed) != _SEED_BYTES:
             raise ValueError(f"a seed has {_SEED_BYTES} bytes, not {len(seed)}")
         struct.pack_into("=QqII", self._memory, 8, wall_ns, 0, flags, 0)
-        self._memory[32 : 32 + _SEED_BYTES] = seed
+        self._memory[_SEEDS_AT : _SEEDS_AT + _SEED_BYTES] = seed
         self._memory[: len(_MAGIC)] = _MAGIC
 
     @property
@@ -70,10 +81,34 @@ class Page:
         """Show `ns`, Unix nanoseconds, unless it already shows a later time: no clock runs backwards."""
         self._words[_WALL] = max(self._words[_WALL], ns)
 
+    def draw_from(self, seed: bytes) -> None:
+        """Have every later draw come from this seed: an epoch of its own."""
+        epoch = self._halves[_EPOCH] + 1
+        if len(seed) != _SEED_BYTES or epoch >= EPOCHS:
+            raise ValueError(f"no seed of {len(seed)} bytes has room as number {epoch}")
+        at = _SEEDS_AT + epoch * _SEED_BYTES
+        with self._fence:  # a lock that is let go and taken again keeps two stores in their order
+            self._memory[at : at + _SEED_BYTES] = seed
+        with self._fence:
+            self._halves[_EPOCH] = epoch
+
+    def go_live(self, wall_offset_ns: int) -> None:
+        """Have threads ask the machine's clock from now on, and add so much to it: no log is looked into."""
+        self._signed[_WALL_OFFSET] = max(-_FURTHEST, min(wall_offset_ns, _FURTHEST))
+        with self._fence:
+            self._halves[_FLAGS] &= ~REPLAYED
+
     def move_monotonic(self, ns: int) -> None:
         """Move the monotonic clocks forward by `ns`, as far as they go; never back."""
         if ns > 0:
             self._signed[_OFFSET] = min(self._signed[_OFFSET] + ns, _FURTHEST)
+
+
+def epoch_in(page: bytes) -> tuple[int, bytes]:
+    """Which epoch a whole page is in, and its seed."""
+    (epoch,) = struct.unpack_from("=I", page, 4 * _EPOCH)
+    at = _SEEDS_AT + min(epoch, EPOCHS - 1) * _SEED_BYTES
+    return epoch, page[at : at + _SEED_BYTES]
 
 
 class Log:

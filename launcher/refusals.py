@@ -30,9 +30,9 @@ MAX_NAMES: Final = 8  # programs named at the end of a run
 class Refusals:
     """The listening end of the agent's filter, and the names that were seen."""
 
-    def __init__(self, listener: int, seed: bytes = b"") -> None:
+    def __init__(self, listener: int, seed: bytes = b"", page: int = -1) -> None:
         self._listener = listener
-        self._draws = Draws(seed)
+        self._draws = Draws(seed, page)
         self._seen: set[tuple[str, str]] = set()
         self._reached: set[str] = set()
 

@@ -1,6 +1,7 @@
 """One certificate authority a run: its key exists in this process's memory and nowhere else.
 
 Certificates are valid from long before the run: a client whose clock is behind, or is a replay's, takes them.
+A replay's, and a fork's, are valid at the recorded time and at the real one: a program may read either.
 All leaves share one key, since each proves the same thing: that hark answers here. Importing this is cheap;
 `cryptography.x509` is loaded when an authority is created.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hark.policy.host import is_address
 
@@ -21,32 +22,46 @@ if TYPE_CHECKING:
 BACKDATED: Final = timedelta(days=30)
 VALID: Final = timedelta(days=330)
 """Counted from the run. With `BACKDATED` it stays below the 398 days that some clients take at most."""
+BEYOND: Final = timedelta(days=30)
+"""What is left at the end of a run that reaches over more: then that limit has to give."""
 COMMON_NAME_MAX: Final = 64  # X.520; a longer name stands in the subjectAltName alone
+
+
+class Span(NamedTuple):
+    """When certificates are valid."""
+
+    first: datetime
+    last: datetime
+
+    @classmethod
+    def of(cls, now: datetime, until: datetime) -> Span:
+        """Return that of a run that begins at `now` and may be as late, or as early, as `until`."""
+        return cls(min(now, until) - BACKDATED, max(now + VALID, until + BEYOND))
 
 
 class RunCA:
     """The run's authority. `repr` and pickle give no key away."""
 
-    def __init__(self, key: EllipticCurvePrivateKey, certificate: Certificate, now: datetime) -> None:
+    def __init__(self, key: EllipticCurvePrivateKey, certificate: Certificate, span: Span) -> None:
         from cryptography.hazmat.primitives.asymmetric import ec
 
         self._key = key
-        self._now = now
+        self._span = span
         self.certificate = certificate
         self.leaf_key = ec.generate_private_key(ec.SECP256R1())
         self._leaves: dict[str, Certificate] = {}
 
     @classmethod
-    def create(cls, now: datetime) -> RunCA:
-        """Make an authority as of `now` (timezone-aware)."""
+    def create(cls, now: datetime, until: datetime | None = None) -> RunCA:
+        """Make an authority as of `now` (timezone-aware), for a run that may be as late as `until`."""
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec
 
         key = ec.generate_private_key(ec.SECP256R1())
-        name = _name("hark run CA")
+        name, span = _name("hark run CA"), Span.of(now, until or now)
         builder = (
-            _dated(x509.CertificateBuilder(), now)
+            _dated(x509.CertificateBuilder(), span)
             .subject_name(name)
             .issuer_name(name)
             .public_key(key.public_key())
@@ -54,7 +69,7 @@ class RunCA:
             .add_extension(_key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         )
-        return cls(key, builder.sign(key, hashes.SHA256()), now)
+        return cls(key, builder.sign(key, hashes.SHA256()), span)
 
     def __repr__(self) -> str:
         return "RunCA()"
@@ -90,7 +105,7 @@ class RunCA:
         public = self.leaf_key.public_key()
         issuer = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         return (
-            _dated(x509.CertificateBuilder(), self._now)
+            _dated(x509.CertificateBuilder(), self._span)
             .subject_name(_name(host if len(host) <= COMMON_NAME_MAX else "hark"))
             .issuer_name(self.certificate.subject)
             .public_key(public)
@@ -106,13 +121,11 @@ class RunCA:
         )
 
 
-def _dated(builder: CertificateBuilder, now: datetime) -> CertificateBuilder:
+def _dated(builder: CertificateBuilder, span: Span) -> CertificateBuilder:
     from cryptography.x509 import random_serial_number
 
     return (
-        builder.serial_number(random_serial_number())
-        .not_valid_before(now - BACKDATED)
-        .not_valid_after(now + VALID)
+        builder.serial_number(random_serial_number()).not_valid_before(span.first).not_valid_after(span.last)
     )
 
 

@@ -7,6 +7,9 @@
 // library's own: it is asked first, and its bytes are written over. Without a page of the run nothing is changed, and
 // whatever goes wrong here is said in the run's log and goes no further.
 //
+// Where a fork goes live the run has another seed, and every later draw is mixed with that; Math.random begins anew. That
+// is looked up again by whoever draws and has not drawn for a fifth of a millisecond: nothing reaches an agent sooner.
+//
 // Not reached: keys that OpenSSL makes for itself (generateKeyPair, subtle.generateKey, TLS), which draw by thread from
 // the preloaded library; Math of another `vm` context. Clocks are that library's alone. The syntax is that of Node 8.
 'use strict';
@@ -18,6 +21,7 @@
   const NOTES = 64; // see `struct log` of preload/ground.h
   const NOTE_BYTES = 256;
   const KEY = 'hark.randomness';
+  const STALE_MS = 0.2;
 
   function note(what, why) {
     try {
@@ -45,14 +49,15 @@
     let page;
     try {
       const file = fs.openSync(PLACE + 'page', 'r');
-      page = Buffer.alloc(64);
-      fs.readSync(file, page, 0, 64, 0);
+      page = Buffer.alloc(4096);
+      fs.readSync(file, page, 0, 4096, 0);
       fs.closeSync(file);
     } catch (error) {
       return null;
     }
     if (page.toString('latin1', 0, 8) !== 'HARKPG1\0' || !(page.readUInt32LE(24) & SEEDED)) return null;
-    return words(page.subarray(32, 64));
+    const at = 32 + 32 * page.readUInt32LE(28);
+    return words(page.subarray(at, at + 32));
   }
 
   function words(bytes) {
@@ -121,6 +126,7 @@
 
   function install(seed) {
     const hooks = require('async_hooks');
+    const { performance } = require('perf_hooks');
     const crypto = require('crypto');
     const threads = require('worker_threads');
     const base = origin(seed);
@@ -137,6 +143,7 @@
         this.promises = 0; // made in it: by far the most of its children
         this.children = null; // by kind, but promises
         this.key = null;
+        this.epoch = 0; // that `key` and `state` are of
         this.state = null; // of Math.random
       }
     }
@@ -202,8 +209,42 @@
       })
       .enable();
 
+    // Which seed draws come from, and its words: a worker and a new process begin in whichever epoch it is.
+    let page = -1;
+    let epoch = 0;
+    let fresh = null;
+    let looked = -Infinity;
+    const number_of = new Uint32Array(1);
+    const now = performance.now.bind(performance);
+    try {
+      page = fs.openSync(PLACE + 'page', 'r');
+    } catch (error) {
+      note('epoch', error.message);
+    }
+    const readSync = fs.readSync;
+    function look() {
+      const time = now();
+      if (time - looked < STALE_MS || page < 0) return;
+      looked = time;
+      readSync(page, number_of, 0, 4, 28);
+      if (number_of[0] === epoch) return;
+      epoch = number_of[0];
+      fresh = readSeed();
+    }
+
     function key_of(context) {
-      if (context.key === null) context.key = chacha(base, context.d, context.a, context.b, context.c).slice(0, 8);
+      look();
+      if (context.key === null || context.epoch !== epoch) {
+        let key = chacha(base, context.d, context.a, context.b, context.c).slice(0, 8);
+        if (epoch !== 0) {
+          // Both halves of the seed, each by a block that is one-way in the key.
+          key = chacha(key, fresh[0], fresh[1], fresh[2], fresh[3]).slice(0, 8);
+          key = chacha(key, fresh[4], fresh[5], fresh[6], fresh[7]).slice(0, 8);
+        }
+        context.key = key;
+        context.epoch = epoch;
+        context.state = null;
+      }
       return context.key;
     }
 
@@ -338,8 +379,9 @@
     const made = {
       random() {
         const context = current();
+        const key = key_of(context);
         let state = context.state;
-        if (state === null) state = context.state = Int32Array.from(chacha(key_of(context), 0, 0, 0, 1).slice(0, 4));
+        if (state === null) state = context.state = Int32Array.from(chacha(key, 0, 0, 0, 1).slice(0, 4));
         return ((next(state) >>> 5) * 67108864 + (next(state) >>> 6)) / 9007199254740992;
       },
     };

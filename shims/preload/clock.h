@@ -4,6 +4,9 @@
  * logged with lineage and index where it moved the clock by more than 10 ms. Refresh points: a program's start, a child
  * reaped, a wait that ran out, a sleep, and a read by a thread that has been reading the same for long. The monotonic
  * clocks keep their own rate, moved by the page's offset. No counter is shared by threads.
+ *
+ * A replay that goes live (a fork) is none from then on: the page shows the real time, which the supervisor never lets be
+ * earlier than what it showed, threads ask the machine again, and none is shown less than before.
  */
 
 enum { STARTED = 1, WAITED, REAPED, READING };
@@ -65,11 +68,11 @@ static void write_down(const uint8_t lineage[16], uint64_t index, uint64_t value
 static void refresh(uint64_t kind, uint64_t number, uint64_t least, uint64_t waited) {
     struct thread *t = self();
     uint64_t before = shown(), now, index = kind << 56 | number;
-    if (page->flags & REPLAYED) {
+    if (in_force(REPLAYED)) {
         const struct record *entry = find(t->lineage, index);
         now = entry && entry->index == index ? entry->value : before + (waited > least_move ? waited : 0);
     } else {
-        now = real(CLOCK_REALTIME);
+        now = real(CLOCK_REALTIME) + (uint64_t)__atomic_load_n(&page->wall_offset_ns, __ATOMIC_RELAXED);
     }
     if (now < least) now = least;
     if (now <= before) return;
@@ -98,9 +101,10 @@ static void look_up_next_read(struct thread *t) {
 static uint64_t read_wall(void) {
     struct thread *t = &me;
     if (!t->known) self();
-    if (page->flags & REPLAYED && !t->next_read) look_up_next_read(t);
+    int replayed = in_force(REPLAYED);
+    if (replayed && !t->next_read) look_up_next_read(t);
     uint64_t value = shown(), number = ++t->reads, now;
-    if (t->next_read && number >= t->next_read) {
+    if (replayed && number >= t->next_read) {
         refresh(READING, t->next_read, 0, 0);
         look_up_next_read(t);
         value = shown();
@@ -115,7 +119,7 @@ static uint64_t read_wall(void) {
     now = real(CLOCK_MONOTONIC_COARSE);
     uint64_t elapsed = now - t->since;
     if (elapsed < least_move || t->same * (elapsed / 1000000) < patience) return value;
-    if (page->flags & REPLAYED) {
+    if (replayed) {
         /* It should have ended by now, and reads on: that time passes is better than a hang. */
         if (t->next_read != UINT64_MAX || elapsed < second || t->same * (elapsed / 1000000) < 8 * patience) return value;
         refresh(READING, number, 0, elapsed);

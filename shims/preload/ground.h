@@ -62,13 +62,15 @@ static void *next_definition(void **slot, const char *name) {
 }
 
 /* The page, which the supervisor writes and the agent reads; native byte order (launcher/pages.py). */
+enum { EPOCHS = 126 };
 struct page {
     char magic[8];
     uint64_t wall_ns;
     int64_t mono_offset_ns;
     uint32_t flags;
-    uint32_t zero;
-    uint8_t seed[32];
+    uint32_t epoch; /* which of the seeds draws come from: written after it, and never less than before */
+    uint8_t seeds[EPOCHS][32];
+    int64_t wall_offset_ns; /* what the wall clock is beyond the machine's where a thread asks that */
 };
 enum { SEEDED = 1, CLOCKED = 2, REPLAYED = 4 };
 
@@ -153,5 +155,5 @@ static int open_page(void) {
 static inline int in_force(uint32_t flags) {
     int known = __atomic_load_n(&opened, __ATOMIC_ACQUIRE);
     if (known == 0) known = open_page();
-    return known > 0 && (page->flags & flags) != 0;
+    return known > 0 && (__atomic_load_n(&page->flags, __ATOMIC_RELAXED) & flags) != 0;
 }

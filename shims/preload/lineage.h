@@ -9,7 +9,7 @@ struct thread {
     uint8_t lineage[16];
     uint64_t creations;
     uint64_t draws;
-    uint64_t key_of; /* 1 once `key` is that of `lineage` */
+    uint64_t key_of; /* once `key` is that of `lineage`: one more than the epoch of its seed */
     uint32_t key[8];
     uint64_t refreshed; /* ns, what the thread's last refresh showed */
     uint64_t shown;     /* ns, what it was shown last */

@@ -1,4 +1,5 @@
 /* Randomness from the recorded seed: a draw depends on who draws and how often it has drawn, and on nothing else.
+ * Where a fork goes live its page has another seed, a new epoch, and every later draw comes from that one.
  *
  * draw n of a thread = ChaCha20 under the thread's key, nonce n (64 bits, little-endian, then 32 zero bits), from block 0.
  * The thread's key  = the first half of a block under the seed: nonce the lineage's first 12 bytes, counter its last 4.
@@ -17,9 +18,11 @@ static void generate(const uint32_t key[8], uint64_t number, uint8_t *out, size_
     }
 }
 
-static void key_for(const uint8_t lineage[16], uint32_t key[8]) {
+static inline uint32_t epoch_now(void) { return __atomic_load_n(&page->epoch, __ATOMIC_ACQUIRE); }
+
+static void key_for(const uint8_t lineage[16], uint32_t epoch, uint32_t key[8]) {
     uint32_t seed[8], nonce[3], counter, block[16];
-    memcpy(seed, page->seed, 32);
+    memcpy(seed, page->seeds[epoch < EPOCHS ? epoch : EPOCHS - 1], 32);
     memcpy(nonce, lineage, 12);
     memcpy(&counter, lineage + 12, 4);
     chacha(seed, counter, nonce, block);
@@ -28,11 +31,17 @@ static void key_for(const uint8_t lineage[16], uint32_t key[8]) {
 
 static void draw(void *out, size_t length) {
     struct thread *t = self();
-    if (!t->key_of) {
-        key_for(t->lineage, t->key);
-        __atomic_store_n(&t->key_of, 1, __ATOMIC_RELEASE);
+    uint64_t wanted = (uint64_t)epoch_now() + 1;
+    uint32_t key[8]; /* of one's own: a signal handler that draws meanwhile may already draw from the next seed */
+    int kept = __atomic_load_n(&t->key_of, __ATOMIC_ACQUIRE) == wanted;
+    memcpy(key, t->key, sizeof key);
+    if (!kept || __atomic_load_n(&t->key_of, __ATOMIC_ACQUIRE) != wanted) {
+        key_for(t->lineage, (uint32_t)(wanted - 1), key);
+        __atomic_store_n(&t->key_of, 0, __ATOMIC_RELEASE);
+        memcpy(t->key, key, sizeof key);
+        __atomic_store_n(&t->key_of, wanted, __ATOMIC_RELEASE);
     }
-    generate(t->key, __atomic_fetch_add(&t->draws, 1, __ATOMIC_RELAXED), out, length);
+    generate(key, __atomic_fetch_add(&t->draws, 1, __ATOMIC_RELAXED), out, length);
 }
 
 /* For other shims: `length` bytes for the calling thread; 0, or -1 where the run's randomness is not the seed's.
@@ -54,7 +63,7 @@ PUBLIC int hark_draw(const void *label, size_t bytes, void *out, size_t length) 
         memcpy(&part, (const char *)label + at, bytes - at < 8 ? bytes - at : 8);
         descend(state, part, LABELLED, state);
     }
-    key_for(state, key);
+    key_for(state, epoch_now(), key);
     generate(key, 0, out, length);
     return 0;
 }
@@ -62,8 +71,16 @@ PUBLIC int hark_draw(const void *label, size_t bytes, void *out, size_t length) 
 /* As the kernel does: what is asked for at once is bounded. */
 static const size_t most_at_once = 33554431;
 
+/* A flag that no kernel has, for the shims of languages: not bytes, but the number of the epoch (4 bytes). */
+enum { ASKS_EPOCH = 0x48520000 };
+
 REPLACE(ssize_t, getrandom, (void *out, size_t length, unsigned flags)) {
     if (!in_force(SEEDED)) return NEXT(getrandom)(out, length, flags);
+    if (flags == ASKS_EPOCH && out && length == 4) {
+        uint32_t epoch = epoch_now();
+        memcpy(out, &epoch, 4);
+        return 4;
+    }
     if (flags & ~7u) {
         errno = EINVAL;
         return -1;
@@ -148,7 +165,7 @@ static void make_id(int kind, char text[37]) {
     if (kind == NEW_ID) {
         draw(bytes, 16);
     } else {
-        key_for(nobody, key);
+        key_for(nobody, 0, key); /* a boot stays the same */
         generate(key, 0, bytes, 16);
     }
     bytes[6] = (bytes[6] & 0x0f) | 0x40; /* RFC 9562, 5.4 */

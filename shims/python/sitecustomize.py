@@ -5,6 +5,9 @@ which each was made by the one that made it, and on how often it has drawn. No t
 tasks that run in another order get what they got. Types, distributions and errors are the library's own. Without a
 page of the run nothing is changed, and whatever goes wrong here is said in the run's log and goes no further.
 
+Where a fork goes live the run has another seed, and every later draw is mixed with that; the functions of `random`
+begin anew unless they were seeded, other generators go on.
+
 Work that is handed to a ThreadPoolExecutor draws as its submitter's, whichever thread takes it. The functions of
 `random` have a generator for each thread and task, until somebody seeds them: then the one generator that the
 language says. Not reached: numpy's old global functions are seeded, but shared; code that draws in C draws by
@@ -21,6 +24,7 @@ _OLDEST = (3, 8)
 _NOTES = 64  # see `struct log` of preload/ground.h
 _NOTE_BYTES = 256
 _AT_ONCE = 33554431  # what the kernel gives at most
+_EPOCH = 0x48520000  # see ASKS_EPOCH of preload/random.h
 _NEEDED = 64  # bytes of a generator's seed: more than anybody guesses
 
 
@@ -47,14 +51,16 @@ def _note(what, why):
 
 
 def _seed():
-    """The run's seed, or nothing where its randomness is not under control."""
+    """The number of the run's epoch and its seed, which is empty where its randomness is not under control."""
     try:
-        with open(_PLACE + "page", "rb") as file:
-            page = file.read(64)
+        with open(_PLACE + "page", "rb", buffering=0) as file:
+            page = file.read(4096)
     except (IOError, OSError):
-        return b""
+        return 0, b""
     flags = int.from_bytes(page[24:28], sys.byteorder)
-    return page[32:64] if page[:8] == b"HARKPG1\0" and flags & _SEEDED else b""
+    epoch = int.from_bytes(page[28:32], sys.byteorder)
+    at = 32 + 32 * epoch
+    return epoch, page[at : at + 32] if page[:8] == b"HARKPG1\0" and flags & _SEEDED else b""
 
 
 def _install(seed):
@@ -73,10 +79,12 @@ def _install(seed):
     class Stream(object):
         """The draws of one task or thread."""
 
-        __slots__ = ("children", "draws", "generator", "key", "stamps")
+        __slots__ = ("children", "draws", "epoch", "generator", "key", "mixed", "stamps")
 
         def __init__(self, key):
-            self.key = key
+            self.key = key  # of itself and its children
+            self.mixed = key  # of its draws
+            self.epoch = b"\0\0\0\0"
             self.draws = 0
             self.children = 0
             self.generator = None
@@ -86,9 +94,18 @@ def _install(seed):
             number = self.draws
             self.draws = number + 1
             head = number.to_bytes(8, "little")
+            now = epoch(4, _EPOCH)
+            if now != self.epoch:
+                self.turn(now)
             if 0 < size <= 64:
-                return blake2b(head, digest_size=size, key=self.key, person=b"hark draw").digest()
-            return shake_256(self.key + head).digest(size)
+                return blake2b(head, digest_size=size, key=self.mixed, person=b"hark draw").digest()
+            return shake_256(self.mixed + head).digest(size)
+
+        def turn(self, now):
+            """Draw from the seed of this epoch from now on."""
+            fresh = _seed()[1]
+            self.epoch, self.generator = now, None
+            self.mixed = blake2b(fresh, digest_size=32, key=self.key, person=b"hark epoch").digest()
 
         def number(self):
             return int.from_bytes(self.bytes(_NEEDED), "little")
@@ -98,6 +115,10 @@ def _install(seed):
             self.children = number + 1
             data = number.to_bytes(8, "little")
             return Stream(blake2b(data, digest_size=32, key=self.key, person=b"hark child").digest())
+
+    def read_epoch(_size, _flags):
+        """As the preloaded library answers; it is not here, so that each draw looks itself."""
+        return _seed()[0].to_bytes(4, sys.byteorder)
 
     def preloaded():
         try:
@@ -113,6 +134,13 @@ def _install(seed):
         return blake2b(b"%d" % os.getpid(), digest_size=32, key=seed, person=b"hark process").digest()
 
     libraries = preloaded()
+    epoch = read_epoch
+    if libraries and plain_getrandom is not None:
+        try:
+            plain_getrandom(4, _EPOCH)
+            epoch = plain_getrandom
+        except OSError:
+            pass
     process = [Stream(origin())]
     strays = [process[0].child()]
     local.stream = process[0]
@@ -190,6 +218,9 @@ def _install(seed):
 
     def generator():
         stream = current()
+        now = epoch(4, _EPOCH)
+        if now != stream.epoch:
+            stream.turn(now)
         if stream.generator is None:
             stream.generator = plain["Random"](stream.number())
         return stream.generator
@@ -441,7 +472,7 @@ def _begin():
         if sys.version_info >= (3,):
             _note("randomness", "Python %d.%d is older than this shim knows" % sys.version_info[:2])
         return
-    seed = _seed()
+    seed = _seed()[1]
     if not seed:
         return
     try:

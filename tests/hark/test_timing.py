@@ -9,7 +9,7 @@ from hark.bundle.walk import BundleFile
 from hark.bundle.writer import Writer
 from hark.replay.recorded import Frame
 from hark.replay.score import Score
-from hark.timing import Stamping, Timing
+from hark.timing import Moment, Stamping, Timing, moments
 from tests.support.recordings import HEADER
 
 STARTED = 1_000_000_000_000
@@ -32,6 +32,8 @@ class FakePage:
 
     wall: int = 0
     moved: list[int] = field(default_factory=list)
+    seeds: list[bytes] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
 
     def set_wall(self, ns: int) -> None:
         self.wall = max(self.wall, ns)
@@ -39,9 +41,19 @@ class FakePage:
     def move_monotonic(self, ns: int) -> None:
         self.moved.append(max(0, ns))
 
+    @property
+    def wall_ns(self) -> int:
+        return self.wall
+
+    def draw_from(self, seed: bytes) -> None:
+        self.seeds.append(seed)
+
+    def go_live(self, wall_offset_ns: int) -> None:
+        self.offsets.append(wall_offset_ns)
+
 
 def timing(ours: Ours) -> tuple[Timing, FakePage]:
-    made, page = Timing(STARTED, CHUNKS, ours), FakePage()
+    made, page = Timing(STARTED, [Moment(at, STARTED + at) for at in CHUNKS], ours), FakePage()
     made.show_on(page)  # type: ignore[arg-type]
     return made, page
 
@@ -117,3 +129,120 @@ def test_what_comes_in_is_recorded_at_the_recorded_time(tmp_path: Path) -> None:
         writer.seal("exit")
     with BundleFile(str(tmp_path / "run.hark")) as file:
         assert [placed.frame.time for placed in file.frames()][:4] == [3, 1000, 5000, 5011]
+
+
+REAL = STARTED + 10**18
+"""Of another year."""
+SEED = b"s" * 32
+CHUNK = ev.LlmResponseChunk(0, b"x", exchange=1)
+
+
+def test_a_run_that_goes_live_goes_on_without_a_jump_and_shows_the_real_time() -> None:
+    ours = Ours()
+    made, page = timing(ours)
+    made.begin()
+    made.release(1000, 1000)
+    ours.now += 70
+    assert made.go_live(REAL, SEED) == REAL
+    assert made.live
+    assert (page.wall, page.seeds, page.offsets) == (REAL, [SEED], [0])
+    made.on_frame(ev.Branch(wall_ns=REAL), 1075)
+    assert made.read() == 1070
+    ours.now += 1_000_000
+    assert made.read() == 1_001_070  # nothing that was recorded holds it back
+    made.on_frame(CHUNK, 1_001_070)
+    assert page.wall == REAL + 1_001_070 - 1075
+    made.on_frame(ev.LlmRequest(exchange=2), 1_001_080)
+    made.on_frame(ev.WebSocketMessage(from_agent=True), 1_001_080)
+    assert page.wall == REAL + 1_001_070 - 1075
+
+
+def test_what_is_played_after_that_moves_no_clock() -> None:
+    made, page = timing(Ours())
+    made.begin()
+    made.go_live(REAL, b"")
+    made.release(5000, 5000)
+    made.branched(ev.Branch(wall_ns=REAL + 10**9, seed=SEED), 5000)
+    assert (page.wall, page.moved, page.seeds) == (REAL, [], [])
+
+
+def test_a_clock_that_was_set_back_shows_no_earlier_time() -> None:
+    ours = Ours()
+    made, page = timing(ours)
+    made.begin()
+    made.release(5000, 5000)
+    ours.now += 300
+    shown = STARTED + 5300
+    assert made.go_live(STARTED - 10**9, SEED) == shown
+    assert (page.wall, page.offsets) == (shown, [shown - STARTED + 10**9])
+
+
+def test_a_replay_of_a_fork_changes_clock_and_seed_where_it_did() -> None:
+    told = [
+        (1000, CHUNK),
+        (2000, ev.Branch(wall_ns=REAL, seed=SEED)),
+        (2500, CHUNK),
+        (4000, ev.Branch(wall_ns=2 * REAL, seed=SEED)),
+        (4001, ev.LlmRequest(exchange=2)),
+        (4100, CHUNK),
+    ]
+    assert moments(told, STARTED) == [
+        Moment(1000, STARTED + 1000),
+        Moment(2000, REAL),
+        Moment(2500, REAL + 500),
+        Moment(4000, 2 * REAL),
+        Moment(4100, 2 * REAL + 100),
+    ]
+    page = FakePage()
+    made = Timing(STARTED, moments(told, STARTED), Ours())
+    made.show_on(page)  # type: ignore[arg-type]
+    made.begin()
+    made.release(1999, 999)
+    assert page.wall == STARTED + 1000
+    made.release(2000, 1)
+    made.branched(ev.Branch(wall_ns=REAL, seed=SEED), 2000)
+    assert (page.wall, page.seeds) == (REAL, [SEED])
+    made.release(2500, 500)
+    assert page.wall == REAL + 500
+    assert not made.live
+
+
+def test_a_fork_of_a_fork_is_shown_no_earlier_time_than_its_parents_branch() -> None:
+    ours = Ours()
+    made, _ = timing(ours)
+    made.begin()
+    made.release(1000, 1000)
+    made.branched(ev.Branch(wall_ns=REAL), 1000)
+    ours.now += 30
+    assert made.go_live(STARTED, SEED) == REAL + 30
+
+
+def test_once_it_is_live_events_have_their_own_time_and_another_recorder(tmp_path: Path) -> None:
+    ours = Ours()
+    made, _ = timing(ours)
+    score = Score([Frame(0, 0, RunStart(started_at=STARTED))])
+    appended: list[str] = []
+
+    class Live:
+        def append(self, event: ev.Event, *, durable: bool = False) -> int:
+            appended.append(type(event).__name__)
+            return writer.append(event, durable=durable)
+
+        def sync(self, seq: int) -> None:
+            writer.sync(seq)
+
+    with Writer.create(str(tmp_path / "run.hark"), HEADER, clock=made.read) as writer:
+        recorder = Stamping(writer, made, score, Live())
+        made.begin()
+        made.release(1000, 1000)
+        ours.now += 5
+        recorder.append(ev.PolicyLoaded())  # the operator's side, at the release
+        recorder.append(CHUNK)
+        wall = made.go_live(REAL, SEED)
+        recorder.append(ev.Branch(wall_ns=wall))
+        ours.now += 9
+        recorder.append(CHUNK)
+        writer.seal("exit")
+    assert appended == ["Branch", "LlmResponseChunk"]
+    with BundleFile(str(tmp_path / "run.hark")) as file:
+        assert [placed.frame.time for placed in file.frames()][:4] == [1000, 1000, 1005, 1014]

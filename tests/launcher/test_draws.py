@@ -1,6 +1,7 @@
 """getrandom as a system call, answered out of the seed by process 1."""
 
 import hashlib
+import os
 import shutil
 import struct
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from launcher import pages
 from launcher.draws import Draws
 from tests.launcher.rig import WHO, contained, python, shell
 
@@ -29,6 +31,19 @@ def test_nothing_is_drawn_twice_however_many_ask():
     assert len(set(seen)) == len(seen)
     assert Draws(SEED).draw(1, 8) == seen[0]
     assert Draws(bytes(32)).draw(1, 8) != seen[0]
+
+
+def test_the_epochs_seed_is_drawn_from_and_the_counts_go_on() -> None:
+    memory = os.memfd_create("page")
+    os.ftruncate(memory, pages.PAGE_BYTES)
+    page = pages.Page(memory)
+    page.begin(5, SEED, pages.SEEDED)
+    draws, plain = Draws(SEED, memory), Draws(SEED)
+    assert [draws.draw(1, 8), draws.draw(2, 8)] == [plain.draw(1, 8), plain.draw(2, 8)]
+    page.draw_from(b"n" * 32)
+    fresh = Draws(b"n" * 32)
+    fresh.draw(1, 8)
+    assert draws.draw(1, 8) == fresh.draw(1, 8) != plain.draw(1, 8)
 
 
 @attack

@@ -86,3 +86,40 @@ def test_a_log_that_the_agent_cut_short_reads_as_zeros():
     os.ftruncate(log._descriptor, 0)
     assert log.records() == (b"", 0)
     assert log.programs() == []
+
+
+def test_each_epoch_has_a_seed_that_stays_where_it_is():
+    descriptor = memory()
+    page = Page(descriptor)
+    page.begin(5, b"0" * 32, 7)
+    page.draw_from(b"1" * 32)
+    page.draw_from(b"2" * 32)
+    content = os.pread(descriptor, pages.PAGE_BYTES, 0)
+    assert pages.epoch_in(content) == (2, b"2" * 32)
+    assert content[32:128] == b"0" * 32 + b"1" * 32 + b"2" * 32
+    with pytest.raises(ValueError, match="3 bytes"):
+        page.draw_from(b"abc")
+
+
+def test_no_seed_is_written_beyond_the_last():
+    descriptor = memory()
+    page = Page(descriptor)
+    page.begin(5, bytes(32), 7)
+    for number in range(1, pages.EPOCHS):
+        page.draw_from(bytes([number]) * 32)
+    page.go_live(3)
+    with pytest.raises(ValueError, match="no seed"):
+        page.draw_from(b"x" * 32)
+    content = os.pread(descriptor, pages.PAGE_BYTES, 0)
+    assert pages.epoch_in(content) == (pages.EPOCHS - 1, bytes([pages.EPOCHS - 1]) * 32)
+    assert content[4064:] == struct.pack("=q", 3) + bytes(24)
+
+
+def test_a_page_that_goes_live_is_no_replays_any_more():
+    descriptor = memory()
+    page = Page(descriptor)
+    page.begin(5, bytes(32), pages.SEEDED | pages.CLOCKED | pages.REPLAYED)
+    page.go_live(-7)
+    content = os.pread(descriptor, pages.PAGE_BYTES, 0)
+    assert struct.unpack_from("=II", content, 24) == (pages.SEEDED | pages.CLOCKED, 0)
+    assert struct.unpack_from("=q", content, 4064) == (-7,)

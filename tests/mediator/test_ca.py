@@ -81,3 +81,15 @@ def test_an_authority_cannot_be_made_to_sign_another() -> None:
     constraints = RunCA.create(NOW).certificate.extensions.get_extension_for_class(x509.BasicConstraints)
     assert constraints.critical
     assert constraints.value.path_length == 0
+
+
+@pytest.mark.parametrize("years", [3, -3])
+def test_a_replays_certificates_are_valid_at_the_recorded_time_and_at_the_real_one(years: int) -> None:
+    real = NOW + timedelta(days=365 * years)
+    ca = RunCA.create(NOW, real)
+    for certificate in (ca.certificate, ca.leaf("api.example.test")):
+        for when in (NOW, real):
+            assert certificate.not_valid_before_utc <= when - timedelta(days=29)
+            assert certificate.not_valid_after_utc >= when + timedelta(days=29)
+    plain = RunCA.create(NOW).certificate
+    assert plain.not_valid_after_utc < real or plain.not_valid_before_utc > real

@@ -1,0 +1,119 @@
+"""Clock and randomness where a run goes live: the real day, fresh draws, and all of it again in a replay."""
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.rig import Desk, ok
+from tests.e2e.test_replay import PYTHON
+from tests.fakes.upstream import serving
+from tests.support.user import identity
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).parents[2]
+DRAW = r"""
+#include <stdio.h>
+#include <sys/random.h>
+int main(void) {
+    unsigned char bytes[8];
+    getrandom(bytes, 8, 0);
+    for (int i = 0; i < 8; i++) printf("%02x", bytes[i]);
+}
+"""
+NODE = """
+const c = require('crypto');
+console.log(c.randomBytes(8).toString('hex'), c.randomUUID(), Math.random(), Date.now());
+"""
+AGENT = """
+import json, os, random, secrets, shutil, subprocess, sys, threading, time, urllib.request, uuid
+
+own = random.SystemRandom()
+programs = {"bash": ["/bin/bash", "-c", "echo $RANDOM $RANDOM"], "date": ["date", "+%s.%N"]}
+programs["c"] = ["head", "-c8", "/dev/urandom"]
+if os.path.exists("./draw"):
+    programs["static"], programs["linked"] = ["./draw"], ["./linked"]
+if shutil.which("node"):
+    programs["node"] = ["node", "-e", sys.argv[1]]
+held = {}
+
+def hold():
+    while True:
+        before = held.get("clock", 0)
+        held["clock"] = time.time()
+        held["back"] = held.get("back", False) or held["clock"] < before
+        time.sleep(0.05)
+
+threading.Thread(target=hold, daemon=True).start()
+for turn in range(4):
+    found = {"turn": turn, "urandom": os.urandom(8).hex(), "token": secrets.token_hex(8), "time": time.time()}
+    found |= {"uuid": str(uuid.uuid4()), "system": own.random(), "random": random.random()}
+    for name, argv in programs.items():
+        found[name] = subprocess.run(argv, capture_output=True, check=True).stdout.hex()
+    found["after"] = time.time()
+    print(json.dumps(found), flush=True)
+    with urllib.request.urlopen("https://api.example/%d" % turn) as answer:
+        answer.read()
+    time.sleep(0.05)
+print(json.dumps({"back": held["back"]}), flush=True)
+"""
+DRAWN = ("urandom", "token", "uuid", "system", "random", "c", "bash", "node", "static", "linked")
+LIVE_FROM = 2
+"""The turn that begins after the answer to request 1, at which each run here goes live."""
+
+
+def record(at: Desk) -> list[dict[str, Any]]:
+    """What the agent printed, turn by turn, of a run against a server that is then stopped."""
+    at.write("agent.py", AGENT)
+    if shutil.which("cc"):
+        source = at.write("draw.c", DRAW)
+        for name, more in (("draw", ["-static"]), ("linked", [])):
+            subprocess.run(["cc", *more, "-o", source.parent / name, source], check=True)
+            (source.parent / name).chmod(0o755)
+    with serving("api.example") as upstream:
+        for turn in range(4):
+            upstream.on(f"/{turn}")(lambda call: call.reply(200, b"answer"))
+        options = at.toward(upstream, "api.example")
+        return told(ok(at.run(*options, "--", PYTHON, "agent.py", NODE)).stdout)
+
+
+def branched(at: Desk, name: str, *, shift_s: float = 0, bundle: Path | None = None) -> list[dict[str, Any]]:
+    """What it printed in a replay that goes live at the answer to request 1, with its bundle as `name`."""
+    path = bundle or at.bundle
+    listed = ok(at.hark("inspect", "--json", "-kind", "LlmResponseChunk", path)).stdout
+    event = [json.loads(line)["seq"] for line in listed.splitlines()][LIVE_FROM - 1]
+    words = ("replay", "-o", at.project.parent / name, path)
+    argv = [at.user.python, "-m", "tests.support.branching", str(event), str(shift_s), *map(str, words)]
+    env = dict(at.user.env) | at.env | {"PYTHONPATH": str(ROOT)}
+    options: dict[str, Any] = {"cwd": at.project, "env": env, **identity(at.user)}
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=90, check=False, **options)
+    return told(ok(ended).stdout)
+
+
+def drawn(turns: list[dict[str, Any]]) -> list[str]:
+    """Every draw of some turns, with what it is; bash seeds its own from the clock as well."""
+    return [f"{name} {turn[name]}" for turn in turns if "turn" in turn for name in DRAWN if name in turn]
+
+
+def told(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_a_branch_has_the_real_day_and_draws_that_nobody_has_drawn(rootless: Desk) -> None:
+    parent = record(rootless)
+    began = time.time()
+    first, second = branched(rootless, "1.hark"), branched(rootless, "2.hark")
+    for one in (first, second):
+        assert one[:LIVE_FROM] == parent[:LIVE_FROM]
+        assert not one[-1]["back"]
+        live = one[LIVE_FROM:-1]
+        assert all(began < turn["time"] <= turn["after"] <= time.time() for turn in live)
+        assert all(began < float(bytes.fromhex(turn["date"])) for turn in live)
+    suffixes = [drawn(one[LIVE_FROM:]) for one in (parent, first, second)]
+    assert len({*suffixes[0], *suffixes[1], *suffixes[2]}) == 3 * len(suffixes[0])
+    assert not {*drawn(parent)} & {*suffixes[1], *suffixes[2]}
