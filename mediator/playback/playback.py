@@ -382,12 +382,14 @@ class Playback:
         return True
 
     async def _pace(self, part: Part) -> None:
-        """Wait until the agent has nothing to do, or for as long as it was when this was recorded."""
+        """Wait until the agent has nothing to do, or for as long as it was when this was recorded.
+
+        Where the recorded waits are waited for, too: nothing comes in ahead of an agent that is slower now.
+        """
         gap = max(0.0, (part.time_ns - self.score.last_ns) / 1e9)
         if self._realtime:
             since = (part.time_ns - self._last_ns) / 1e9 - (time.monotonic() - self._last_real)
             await asyncio.sleep(max(0.0, since))
-            return
         if not self._idle():
             await self._settled(max(gap, SETTLE_S))
 
