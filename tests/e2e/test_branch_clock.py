@@ -82,13 +82,21 @@ def record(at: Desk) -> list[dict[str, Any]]:
         return told(ok(at.run(*options, "--", PYTHON, "agent.py", NODE)).stdout)
 
 
-def branched(at: Desk, name: str, *, shift_s: float = 0, bundle: Path | None = None) -> list[dict[str, Any]]:
-    """What it printed in a replay that goes live at the answer to request 1, with its bundle as `name`."""
-    path = bundle or at.bundle
+def branched(
+    at: Desk,
+    name: str,
+    *,
+    shift_s: float = 0,
+    turn: int = LIVE_FROM,
+    seed: str = "fresh",
+    of: str = "run.hark",
+) -> list[dict[str, Any]]:
+    """What it printed in a replay that goes live before `turn`, with its bundle as `name`."""
+    path = at.project.parent / of
     listed = ok(at.hark("inspect", "--json", "-kind", "LlmResponseChunk", path)).stdout
-    event = [json.loads(line)["seq"] for line in listed.splitlines()][LIVE_FROM - 1]
+    event = [json.loads(line)["seq"] for line in listed.splitlines()][turn - 1]
     words = ("replay", "-o", at.project.parent / name, path)
-    argv = [at.user.python, "-m", "tests.support.branching", str(event), str(shift_s), *map(str, words)]
+    argv = [at.user.python, "-m", "tests.support.branching", str(event), str(shift_s), seed, *map(str, words)]
     env = dict(at.user.env) | at.env | {"PYTHONPATH": str(ROOT)}
     options: dict[str, Any] = {"cwd": at.project, "env": env, **identity(at.user)}
     ended = subprocess.run(argv, capture_output=True, text=True, timeout=90, check=False, **options)
@@ -117,3 +125,24 @@ def test_a_branch_has_the_real_day_and_draws_that_nobody_has_drawn(rootless: Des
     suffixes = [drawn(one[LIVE_FROM:]) for one in (parent, first, second)]
     assert len({*suffixes[0], *suffixes[1], *suffixes[2]}) == 3 * len(suffixes[0])
     assert not {*drawn(parent)} & {*suffixes[1], *suffixes[2]}
+
+
+def test_whoever_keeps_the_seed_draws_what_the_parent_drew(rootless: Desk) -> None:
+    """The control of the one above."""
+    parent = record(rootless)
+    kept = branched(rootless, "1.hark", seed="kept")
+    same = [name for name in DRAWN if name not in ("bash", "node") and name in parent[0]]
+    assert [[turn[name] for name in same] for turn in kept[:-1]] == [
+        [turn[name] for name in same] for turn in parent[:-1]
+    ]
+    assert kept[LIVE_FROM]["time"] > parent[LIVE_FROM]["time"]
+
+
+def test_where_the_machines_clock_is_behind_the_agents_goes_on(rootless: Desk) -> None:
+    parent = record(rootless)
+    fork = branched(rootless, "1.hark", shift_s=-(10**7))
+    assert not fork[-1]["back"]
+    times = [turn[when] for turn in fork[:-1] for when in ("time", "after")]
+    assert times == sorted(times)
+    assert len(set(times[2 * LIVE_FROM :])) > LIVE_FROM  # it does not stand still
+    assert all(0 <= time_ - parent[LIVE_FROM - 1]["after"] < 60 for time_ in times[2 * LIVE_FROM :])

@@ -49,6 +49,42 @@ def loaded(raw: bytes, source: str = "policy.toml", **more: Any) -> ev.PolicyLoa
     return ev.PolicyLoaded(source, raw=raw, **more)
 
 
+SEEDED = ev.Determinism(b"s" * 32, ("clock preload",))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (
+            (SEEDED, *[ev.Branch(seed=b"s" * 32)] * 126),
+            "forked 126 times in one line, and hark takes",
+        ),
+        ((SEEDED, ev.Branch(wall_ns=-1, seed=b"s" * 32)), "went live at -1, which no clock"),
+        (
+            (SEEDED, ev.Branch(wall_ns=(1 << 63) - 1, seed=b"s" * 32)),
+            "which no clock that hark reads has shown",
+        ),
+        ((SEEDED, ev.Branch(wall_ns=5)), "a seed where it began without, or the other way round"),
+        ((ev.Branch(wall_ns=5, seed=b"s" * 32),), "a seed where it began without, or the other way round"),
+    ],
+    ids=range(5),
+)
+def test_a_branch_that_no_fork_of_harks_has_is_refused(
+    tmp_path: Path, more: tuple[Any, ...], words: str
+) -> None:
+    run = recall(bundle(tmp_path / "run.hark", *more))
+    with pytest.raises(ReplayError, match=words):
+        refuse_hostile(run)
+
+
+def test_branches_of_forks_of_forks_are_taken(tmp_path: Path) -> None:
+    branches = [ev.Branch(wall_ns=number, seed=b"s" * 32) for number in range(125)]
+    run = recall(bundle(tmp_path / "run.hark", SEEDED, *branches))
+    refuse_hostile(run)
+    assert run.branches == branches
+
+
 def test_what_the_agent_sees_of_itself_is_as_recorded(tmp_path: Path, folders: Throwaway) -> None:
     plan = staged(tmp_path, folders).prepared.plan
     assert plan.argv == ("true",)

@@ -1,8 +1,9 @@
 """`hark replay` that goes live at an event and then plays on: what a fork does to clock and randomness.
 
-    python -m tests.support.branching EVENT SHIFT_S WORDS OF HARK...
+    python -m tests.support.branching EVENT SHIFT_S fresh|kept WORDS OF HARK...
 
-SHIFT_S is added to the real time that it goes live at, as if this machine's clock were wrong by that.
+SHIFT_S is added to the real time that it goes live at, as if this machine's clock were wrong by that. `kept`
+leaves the seed as it was, which no fork does.
 """
 
 import os
@@ -31,8 +32,10 @@ class Branching(_Replayed):
         def released(time_ns: int, gap_ns: int) -> None:
             release(time_ns, gap_ns)
             if not timing.live and time_ns >= at_ns - 1:  # a head is let in a nanosecond before its event
-                seed = os.urandom(32) if self.prepared.controlled.seed else b""
+                seed = os.urandom(32) if sys.argv[3] == "fresh" else b""
                 wall = timing.go_live(time.time_ns() + SHIFT_NS, seed)
+                if SHIFT_NS:  # the machine's clock, which threads ask, is right all the same
+                    self.boundary.page.go_live(wall - time.time_ns())
                 made.append(
                     Branch(self._recalled.verified.root, EVENT, "response", wall, seed, note="a test")
                 )
@@ -43,4 +46,4 @@ class Branching(_Replayed):
 
 if __name__ == "__main__":
     replaying.Replayed = Branching  # type: ignore[misc]
-    sys.exit(entry(sys.argv[3:]))
+    sys.exit(entry(sys.argv[4:]))
