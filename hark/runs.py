@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from hark.bundle import events
 from hark.bundle.bounds import RUN_START, RUN_START_KIND, RunStart, decode_as
 from hark.bundle.frame import Frame
+from hark.bundle.lineage import ORIGINAL, Lineage, lineage_of
 from hark.bundle.store import KILLED, SEALED, Run, list_runs
 from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, UsageError
@@ -38,6 +39,11 @@ def newest_first(directory: str) -> list[Run]:
 def started_at(run: Run) -> int:
     """When it began, Unix nanoseconds; 0 if the file does not say."""
     return 0 if run.header is None else run.header.created_at
+
+
+def lineage(run: Run) -> Lineage:
+    """Where the run comes from, by its header."""
+    return ORIGINAL if run.header is None else lineage_of(run.header)
 
 
 class Opening(NamedTuple):

@@ -18,11 +18,12 @@ SPEC: Final = Spec(
 Runs are kept in $XDG_STATE_HOME/hark/runs (~/.local/state/hark/runs), newest first. A run is
 running, sealed, killed (no footer: what is there still verifies as far as
 it goes) or unreadable. Nothing is verified here; `hark verify` does that. Times are local, with their
-distance from UTC. A replay's command begins with REPLAY. Where a command takes a bundle, a RUN of this
-list will do, or as much of its beginning as no other run has.""",
+distance from UTC. A replay's command begins with REPLAY, a fork's with FORK. Where a command takes a
+bundle, a RUN of this list will do, or as much of its beginning as no other run has.""",
 )
 
 REPLAY: Final = "REPLAY "
+FORK: Final = "FORK "
 
 
 def run(args: Args) -> int:
@@ -51,7 +52,8 @@ def _table(found: list["Run"]) -> None:
     rows = [("RUN", "STARTED", "STATE", "SIZE", "COMMAND")]
     for one in found:
         began = runs.opening(one)
-        command = REPLAY * bool(began.replayed) + visible(" ".join(began.command))
+        kind = FORK if runs.lineage(one).parent_root else REPLAY if began.replayed else ""
+        command = kind + visible(" ".join(began.command))
         rows.append((one.run_id, _when(runs.started_at(one)), one.state, output.size(one.size), command))
     wide = [max(len(row[column]) for row in rows) for column in range(4)]
     for run_id, started, state, size, command in rows:
@@ -80,4 +82,5 @@ def _record(one: "Run") -> dict[str, object]:
         "started_at_ns": runs.started_at(one) or None,
         "command": list(began.command),
         "replayed": began.replayed.hex() or None,
+        "fork": runs.lineage(one).record(),
     }

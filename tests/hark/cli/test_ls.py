@@ -81,3 +81,12 @@ def test_a_replay_is_listed_as_one(env, runs):
     (record,) = [json.loads(line) for line in hark("ls", "--json", env=env).out.splitlines()]
     assert record["replayed"] == "72" * 32
     assert record["command"] == ["python", "agent.py"]
+
+
+def test_a_fork_is_listed_as_one_though_its_beginning_was_replayed(env, runs):
+    path, about = kept(runs, 1)
+    said = ev.Determinism(b"s" * 32, ("aslr off",), b"p" * 32)
+    sample.write(path, (*sample.EVENTS[:2], said, *sample.EVENTS[2:]), lineage=sample.FORK, **about)
+    assert hark("ls", env=env).out.splitlines()[1].endswith("  FORK python agent.py")
+    (record,) = [json.loads(line) for line in hark("ls", "--json", env=env).out.splitlines()]
+    assert record["fork"] == sample.FORK.record()
