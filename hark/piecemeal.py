@@ -8,7 +8,7 @@ depends on what the agent does alone, so that the numbers of events do not depen
 import threading
 from typing import TYPE_CHECKING, Final
 
-from hark.bundle.events import DnsQuery, EgressAttempt, LlmRequest
+from hark.bundle.events import Branch, DnsQuery, EgressAttempt, LlmRequest
 from hark.replay import clocklog
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from launcher.pages import Log
 
 MOST: Final = 4096  # refreshes at a time: looking through them takes a millisecond or two
-_ACTS: Final = (DnsQuery, EgressAttempt, LlmRequest)
+_ACTS: Final = (DnsQuery, EgressAttempt, LlmRequest, Branch)
+"""A branch is none of the agent's, but of a fork nothing was kept before it: what is played ends with it."""
 
 
 class Piecemeal:

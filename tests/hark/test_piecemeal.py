@@ -59,6 +59,13 @@ def test_what_was_read_before_an_event_stands_before_it():
     assert clocklog.unpack(shared.clocks()) == clocklog.settle(shared.log.records()[0])
 
 
+def test_what_a_fork_read_of_the_recorded_clock_stands_before_it_goes_live():
+    shared = Shared()
+    shared.write(0, 5)
+    shared.piecemeal.append(ev.Branch(wall_ns=7))
+    assert [type(event).__name__ for event in shared.writer.events] == ["ClockLog", "Branch"]
+
+
 def test_nothing_new_makes_no_event():
     shared = Shared()
     shared.write(0, 5)
