@@ -52,10 +52,31 @@ def detail(event: ev.Event | ev.Unknown) -> list[str]:
     return lines
 
 
+def in_hex(data: bytes) -> dict[str, str]:
+    """Bytes outside UTF-8, for people who look at one event."""
+    return {"hex": data.hex()}
+
+
+def in_base64(data: bytes) -> dict[str, str]:
+    """Bytes outside UTF-8, for programs that take all of them."""
+    import binascii
+
+    return {"base64": binascii.b2a_base64(data, newline=False).decode()}
+
+
 def to_json(
-    seq: int, time_ns: int, kind: int, event: ev.Event | ev.Unknown | None, extra: Mapping[str, object]
+    seq: int,
+    time_ns: int,
+    kind: int,
+    event: ev.Event | ev.Unknown | None,
+    extra: Mapping[str, object],
+    *,
+    spelled: Callable[[bytes], dict[str, str]] = in_hex,
 ) -> str:
-    """The event as one line of JSON, ASCII only and without control characters; None has no fields."""
+    """The event as one line of JSON, ASCII only and without control characters; None has no fields.
+
+    `spelled` says how bytes are written that are neither a hash nor UTF-8.
+    """
     import json
 
     record: dict[str, object] = {
@@ -67,7 +88,7 @@ def to_json(
     }
     if event is not None and exchange_of(event) is not None:
         record["exchange"] = exchange_of(event)
-    record["fields"] = None if event is None else {k: _json(k, v) for k, v in _fields(event).items()}
+    record["fields"] = None if event is None else {k: _json(k, v, spelled) for k, v in _fields(event).items()}
     record |= extra
     return json.dumps(record).replace("\x7f", "\\u007f")  # the one control character that json lets through
 
@@ -82,25 +103,25 @@ def _is_digest(name: str) -> bool:
     return name == "hash" or name.endswith(("_hash", "_key"))
 
 
-def _json(name: str, value: object) -> object:
+def _json(name: str, value: object, spelled: Callable[[bytes], dict[str, str]]) -> object:
     match value:
         case bytes():
-            return _json_bytes(name, value)
+            return _json_bytes(name, value, spelled)
         case Mapping():
-            return {str(key): _json(name, item) for key, item in value.items()}
+            return {str(key): _json(name, item, spelled) for key, item in value.items()}
         case tuple():
-            return [_json(name, item) for item in value]
+            return [_json(name, item, spelled) for item in value]
         case _:
             return value
 
 
-def _json_bytes(name: str, value: bytes) -> dict[str, str]:
+def _json_bytes(name: str, value: bytes, spelled: Callable[[bytes], dict[str, str]]) -> dict[str, str]:
     if not _is_digest(name) and name != "entries":  # a manifest's entries are hashes
         try:
             return {"text": value.decode()}
         except UnicodeDecodeError:
-            pass
-    return {"hex": value.hex()}
+            return spelled(value)
+    return in_hex(value)
 
 
 def _value_lines(name: str, value: object) -> list[str]:

@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "inspect",
     "prove",
     "redact",
+    "export",
     "ls",
     "gc",
     "keygen",

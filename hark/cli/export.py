@@ -1,0 +1,126 @@
+"""`hark export`: a bundle in the formats of other programs. What comes out proves nothing any more."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from hark.cli.spec import Args, Option, Positional, Spec
+from hark.errors import BundleError, ReplayError, TruncatedError, UsageError
+
+if TYPE_CHECKING:
+    from hark.bundle.frame import Frame
+    from hark.verify.result import Result
+
+    type Frames = Callable[[], Iterator[Frame]]
+    type Text = Iterator[str]
+
+FORMS: Final = ("har", "jsonl", "curl")
+SPEC: Final = Spec(
+    "export",
+    "write a bundle in the format of another program",
+    options=(
+        Option("har", "its HTTP exchanges as an HTTP Archive (HAR 1.2), as browsers read it"),
+        Option("jsonl", "every event as one JSON object a line, with whole bodies"),
+        Option("curl", "the request that event SEQ belongs to as a curl command", "SEQ"),
+        Option("o", "write to OUT, which must not exist (default: print it)", "OUT"),
+        Option("key", "accept only a bundle signed by this public key", "HEX|FILE", repeat=True),
+    ),
+    positionals=(Positional("BUNDLE", "the bundle to read; it is verified first"),),
+    about="""\
+The bundle is verified first, and nothing is exported from one that is BROKEN or REJECTED. Standard error
+has the verdict. What is written is a copy without hashes and signature: it proves nothing. Events are named
+by their numbers in it, so that `hark prove` can.
+
+A credential is nowhere in a bundle, so it is in no export; where the agent held a placeholder, a curl
+command has a shell variable. Prompts and answers are in it.
+
+Exit code: 0 exported, 1 the bundle is broken or was changed meanwhile, 2 usage, 3 exported up to where the
+bundle breaks off.""",
+)
+
+
+def run(args: Args) -> int:
+    """Verify, read the events again, and write what was asked for."""
+    from hark.cli.bundles import checked, pinned, refuse_existing
+    from hark.cli.output import error_line
+    from hark.unchanged import Unchanged
+    from hark.verify.result import BROKEN, REJECTED, TRUNCATED
+    from hark.verify.steps import verify
+
+    form, out = _form(args), args.text("o")
+    path = checked(args.positional("BUNDLE"))
+    if out is not None:
+        refuse_existing(out)
+    result = verify(path, pinned(args.texts("key")))
+    if result.verdict in {BROKEN, REJECTED}:
+        raise BundleError(f"nothing is exported from a bundle that does not verify: {result.line()}")
+    try:
+        _write(_text(form, args, result, Unchanged(path, result).frames), out)
+    except ReplayError:
+        raise BundleError(f"{path} was changed while it was read; the export is not whole") from None
+    error_line(f"exported from {path}, which is {result.line()}")
+    return TruncatedError.exit_code if result.verdict == TRUNCATED else 0
+
+
+def _form(args: Args) -> str:
+    asked = [name for name in FORMS if args.texts(name)]
+    if len(asked) != 1:
+        raise UsageError(f"hark export needs one of {', '.join(f'-{name}' for name in FORMS)}")
+    return asked[0]
+
+
+def _text(form: str, args: Args, result: "Result", frames: "Frames") -> "Text":
+    """The export in pieces, as it is read."""
+    match form:
+        case "jsonl":
+            return _jsonl(frames())
+        case "har":
+            return _har(frames(), result)
+        case _:
+            return _curl(frames, args.number("curl") or 0)
+
+
+def _jsonl(frames: "Iterator[Frame]") -> "Text":
+    from hark.export import jsonl
+    from hark.export.wall import Wall
+
+    wall = Wall()
+    for frame in frames:
+        wall.see(frame)
+        yield jsonl.line(frame, wall) + "\n"
+
+
+def _har(frames: "Iterator[Frame]", result: "Result") -> "Text":
+    from tempfile import TemporaryFile
+
+    from hark.export.archive import archive
+
+    with TemporaryFile() as spool:
+        yield from archive(frames, result.header.recorder, result.header.run_id, spool)
+
+
+def _curl(frames: "Frames", seq: int) -> "Text":
+    from hark.export import curl, shellwords
+    from hark.export.wanted import wanted
+
+    exchange, placeholders = wanted(frames, seq)
+    yield curl.command(exchange, shellwords.variables(placeholders))
+
+
+def _write(pieces: "Text", out: str | None) -> None:
+    """Print the pieces, or write a new file that nobody else may read, and that is whole or not there."""
+    if out is None:
+        for piece in pieces:
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+        return
+    fd = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(fd, "w", encoding="utf-8") as file:
+            file.writelines(pieces)
+    except BaseException as error:
+        os.unlink(out)
+        if isinstance(error, OSError) and error.filename is None:
+            raise OSError(error.errno, error.strerror, out) from None
+        raise

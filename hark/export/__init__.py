@@ -1,0 +1,1 @@
+"""A recorded run in the formats of other programs: values and lines, made of verified frames. No IO."""
