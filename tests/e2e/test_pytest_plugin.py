@@ -1,0 +1,75 @@
+"""A marked test in a real boundary: recorded once, replayed without a server, failed by what differs."""
+
+import subprocess
+
+import pytest
+
+from tests.e2e.rig import Desk
+from tests.fakes.upstream import Call, serving
+from tests.support.user import identity
+
+pytestmark = pytest.mark.e2e
+
+TEST = """
+import json, urllib.request
+import pytest
+
+PROMPT, HOST = "hi", "api.example"
+
+@pytest.mark.hark("it.hark", policy="policy.toml")
+def test_it(tmp_path):
+    body = json.dumps({"messages": [{"content": PROMPT}]}).encode()
+    request = urllib.request.Request(f"http://{HOST}/v1", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        assert answer.read() == b"hello"
+"""
+
+
+def run(at: Desk, *words: str) -> tuple[int, str]:
+    """Run pytest in the project as that user."""
+    done = subprocess.run(
+        [at.user.python, "-m", "pytest", "-p", "no:cacheprovider", *words],
+        cwd=at.project,
+        env=dict(at.user.env) | at.env,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+        **identity(at.user),
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_test_is_recorded_once_replayed_and_failed_by_what_differs(rootless: Desk) -> None:
+    at = rootless
+    at.write("test_it.py", TEST)
+    bundle = at.project / "it.hark"
+    with serving("api.example", tls=False) as upstream:
+
+        @upstream.on("/v1")
+        def answer(call: Call) -> None:
+            call.reply(200, b"hello")
+
+        table = f'[[allow]]\nhost = "api.example"\nport = 80\nupstream = "{upstream.address}"\n'
+        at.write("policy.toml", table)
+        at.write("test_it.py", TEST.replace('b"hello"', 'b"other"'))
+        code, said = run(at, "--hark-record=once")
+        assert (code, "the recording failed" in said, bundle.exists()) == (1, True, False), said
+        at.write("test_it.py", TEST)
+        code, said = run(at, "--hark-record=once")
+        assert (code, "hark: 1 recorded" in said, bundle.exists()) == (0, True, True), said
+        asked = len(upstream.seen)
+    recorded = bundle.read_bytes()
+    code, said = run(at, "--hark-record=once")
+    assert (code, "hark: 1 replayed" in said, asked) == (0, True, 2), said
+    at.write("test_it.py", TEST.replace('"hi"', '"ho"'))
+    code, said = run(at)
+    assert (code, "$.messages[0].content differs at byte 1" in said) == (1, True), said
+    at.write("test_it.py", TEST.replace('"api.example"\n', '"elsewhere.example"\n'))
+    code, said = run(at)
+    assert (code, "REPLAY-DIVERGED" in said, "elsewhere.example" in said) == (1, True, True), said
+    at.write("test_it.py", TEST.replace('b"hello"', 'b"other"'))
+    code, said = run(at)
+    assert (code, "REPLAY-DIVERGED" in said, "AssertionError" in said) == (1, True, True), said
+    assert bundle.read_bytes() == recorded
+    assert [path.name for path in at.project.iterdir() if path.name.startswith(".hark-")] == []
