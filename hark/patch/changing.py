@@ -68,7 +68,8 @@ class Changing:
                 self._set_status(status)
             case DropChunk(chunk):
                 self._drop(chunk)
-            case SetBody(data):
+            case SetBody(text):
+                data = self._encoded(text)
                 self._unpack(text=False)
                 self.chunks = [data if not number else b"" for number in range(max(len(self.chunks), 1))]
                 self.changed = True

@@ -86,6 +86,23 @@ def strings(text: bytes) -> Iterator[Node]:
     return (node for node in nodes(text) if text[node.start] == ord('"'))
 
 
+def indented(text: bytes) -> bytes:
+    """Return the same JSON with a line for each member and item, every string and number as it is written."""
+    pieces: list[bytes] = []
+    depth, before = 0, 0
+    for token in _TOKEN.finditer(text):
+        first = token[0][0]
+        if first in _CLOSING:
+            depth -= 1
+        if before not in _OPENING if first in _CLOSING else before in b"{[,":
+            pieces.append(b"\n" + b"  " * depth)
+        if first in _OPENING:
+            depth += 1
+        pieces.append(b": " if first == ord(":") else token[0])
+        before = first
+    return b"".join(pieces)
+
+
 def decoded(literal: bytes) -> bytes:
     """Return what a string says, in UTF-8; a lone surrogate as its three bytes."""
     if b"\\" not in literal:

@@ -115,7 +115,7 @@ def _replace(node: Node, beside: dict[str, Node]) -> Step:
 
 
 def _body(node: Node, _beside: dict[str, Node]) -> Step:
-    return SetBody(node.string().encode() if isinstance(node.value, str) else node.spelled())
+    return SetBody(node.string() if isinstance(node.value, str) else node.spelled().decode())
 
 
 def _set(node: Node, beside: dict[str, Node]) -> Step:

@@ -72,8 +72,13 @@ class Node:
         return self.value
 
     def spelled(self) -> bytes:
-        """Return its JSON."""
-        return jsonform.spell(self.value)
+        """Return its JSON, in UTF-8."""
+        spelled = jsonform.spell(self.value)
+        try:
+            spelled.decode("utf-8")
+        except UnicodeDecodeError:
+            self.fail(f"{self._what()} has half of a surrogate pair in it, which is no character")
+        return spelled
 
     def _what(self) -> str:
         return f'"{visible(self.name)}"' if self.path and isinstance(self.path[-1], str) else "this"

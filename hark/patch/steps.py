@@ -16,9 +16,9 @@ class Replace(NamedTuple):
 
 
 class SetBody(NamedTuple):
-    """The whole body."""
+    """The whole body, as text."""
 
-    data: bytes
+    text: str
 
 
 class SetValue(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from hark.patch import jsontext, shapes
+from hark.patch import jsontext, pointer, shapes
 from hark.patch.edits import Edit, each, edited
 from hark.patch.events import Event, events
 from hark.patch.jsontext import Literal
@@ -44,6 +44,11 @@ class Piece:
     def raw(self, edit: Edit) -> Edit:
         """Return an edit of what the string says as one of the body."""
         return self.document.raw(self.literal.raw(edit).moved(self.node.start))
+
+
+def pointer_of(piece: Piece) -> str:
+    """Return the JSON Pointer to a piece in its document."""
+    return pointer.written(piece.node.path)
 
 
 @dataclass(slots=True)

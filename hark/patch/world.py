@@ -6,6 +6,7 @@ all else is refused with the line that would mark it. Whether the policy allows 
 """
 
 import json
+from dataclasses import replace
 from typing import Final
 
 from hark.bundle.fields import Pairs
@@ -67,6 +68,18 @@ def tool_changes_world(server: str, tool: str, policy: Policy) -> str:
     return (
         f"the tool {shown(tool)} of {shown(server)} may change the world, and a fork does not call it again; "
         f"mark it in the policy: [mcp.{shown(server)}] may_reexecute = [{json.dumps(tool)}]"
+    )
+
+
+def unmarked(policy: Policy) -> Policy:
+    """Return a policy without its marks: one that a bundle brings may not say what is done again.
+
+    Its rules were those of whoever recorded it, and a fork runs on another one's word.
+    """
+    return replace(
+        policy,
+        allow=tuple(replace(rule, may_reexecute=False) for rule in policy.allow),
+        mcp=tuple(replace(server, may_reexecute=()) for server in policy.mcp),
     )
 
 

@@ -44,7 +44,9 @@ def _compare(rule: Rule, node: Node, wide: Rule, wide_node: Node, port: int) -> 
     if rule.may_reexecute and not wide.may_reexecute:
         if rule.host == wide.host and rule.body is not wide.body:
             node.fail(f"body of this rule changes nothing, since {there} comes before it; say it there")
-        return  # it marks a part of what the other allows
+        return  # it marks a part of what the other allows, or all of it
+    if wide.may_reexecute and not rule.may_reexecute and _allows_all_of(rule, wide):
+        return  # as seen from the other one
     narrowed = [key for key in _CONDITIONS if getattr(rule, key) not in ((), None)]
     if narrowed and not _allows_all_of(rule, wide):
         node.fail(

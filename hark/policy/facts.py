@@ -77,7 +77,7 @@ def _rule(rule: Rule) -> str:
     if rule.body is Body.HASH:
         said.append("with bodies recorded as length and hash alone")
     if rule.may_reexecute:
-        said.append("and a fork may make them again")
+        said.append(f"and a fork may {'connect' if rule.speaks is Speaks.TCP else 'make them'} again")
     return f"allowed: {', '.join(said)}"
 
 

@@ -132,5 +132,6 @@ def test_a_text_in_another_charset_is_found_and_kept():
     headers = ((b"content-type", b"text/html; charset=iso-8859-1"),)
     changing = changed(({"replace": "ü", "with": "ä"},), "für".encode("latin-1"), headers=headers)
     assert changing.body == "fär".encode("latin-1")
+    assert changed(({"body": "ü"},), b"x", headers=headers).body == b"\xfc"
     with pytest.raises(PatchError, match="charset does not have"):
         changed(({"replace": "ü", "with": "→"},), b"f\xfcr", headers=headers)

@@ -70,3 +70,18 @@ def test_what_is_no_object_or_list_has_no_value():
 def test_a_string_of_megabytes_is_one_token():
     text = b'{"a":"' + b"x" * (8 << 20) + b'\\n","b":"y"}'
     assert [node.path for node in jsontext.strings(text)] == [("a",), ("b",)]
+
+
+@given(json_values, st.booleans())
+def test_indented_text_says_the_same(value, ascii_only):
+    text = json.dumps(value, ensure_ascii=ascii_only).encode()
+    made = jsontext.indented(text)
+    assert json.loads(made) == value
+    assert made.decode() == json.dumps(value, ensure_ascii=ascii_only, indent=2)
+    assert jsontext.indented(made) == made
+
+
+def test_indented_text_spells_strings_and_numbers_as_they_were():
+    assert jsontext.indented(rb'{"a":[1.0,"\u00fc\/"],"b":{},"c":[]}') == (
+        b'{\n  "a": [\n    1.0,\n    "\\u00fc\\/"\n  ],\n  "b": {},\n  "c": []\n}'
+    )

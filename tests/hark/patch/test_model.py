@@ -31,8 +31,8 @@ def parse(value):
     [
         ({"replace": "a", "with": ""}, Replace("a", "")),
         ({"replace": "a", "with": "b", "count": 2}, Replace("a", "b", 2)),
-        ({"body": "x\n"}, SetBody(b"x\n")),
-        ({"body": {"b": 1, "a": None}}, SetBody(b'{"a":null,"b":1}')),
+        ({"body": "x\n"}, SetBody("x\n")),
+        ({"body": {"b": 1, "a": None}}, SetBody('{"a":null,"b":1}')),
         ({"set": "/a~1b/0", "value": "x"}, SetValue(("a/b", "0"), b'"x"')),
         ({"set": "", "value": 12345678901234567890, "event": 3}, SetValue((), b"12345678901234567890", 3)),
         ({"remove": "/a"}, RemoveValue(("a",))),
@@ -46,7 +46,7 @@ def parse(value):
 def test_a_step_is_read_alone_and_among_others(step, value):
     assert parse(step).steps == (value,)
     both = parse({"steps": [step, {"body": ""}], "note": "n", "on": "response"})
-    assert both.steps == (value, SetBody(b""))
+    assert both.steps == (value, SetBody(""))
     assert (both.note, both.on) == ("n", Side.RESPONSE)
 
 
@@ -87,6 +87,8 @@ def test_what_is_kept_of_the_file_is_one_spelling():
         ('{"status": 200, "on": "request"}', '"status" is of a response, and the patch is on the request'),
         ('{"drop_chunk": 0, "on": "request"}', '"drop_chunk" is of a response'),
         ('{"on": "answer", "body": ""}', '"on" is "request" or "response"'),
+        ('{"set": "/a", "value": ["\\ud800"]}', "surrogate"),
+        ('{"body": {"\\ud800": 1}}', "surrogate"),
         ('{"note": 1, "body": ""}', '"note" must be a text'),
         ('{"note": "' + "x" * 5000 + '", "body": ""}', '"note" is longer'),
         ('{"steps": [' + ",".join(['{"body":""}'] * 1001) + "]}", "1000 steps at most"),

@@ -4,7 +4,13 @@ import re
 
 import pytest
 
-from hark.patch.world import changes_world, tcp_changes_world, tool_changes_world, websocket_changes_world
+from hark.patch.world import (
+    changes_world,
+    tcp_changes_world,
+    tool_changes_world,
+    unmarked,
+    websocket_changes_world,
+)
 from hark.policy.model import Policy
 from hark.policy.parse import parse_policy
 
@@ -107,6 +113,16 @@ command = ["server"]
 allow_tools = ["read", "write"]
 may_reexecute = ["read"]
 """
+
+
+def test_marks_of_a_bundles_own_policy_count_for_nothing():
+    both = policy(MARKED + TOOLS)
+    bare = unmarked(both)
+    assert changes_world("POST", "api.example", "/search/a", both) == ""
+    assert changes_world("POST", "api.example", "/search/a", bare)
+    assert tool_changes_world("files", "read", bare)
+    assert (bare.allow_hosts, len(bare.rules), bare.raw) == (both.allow_hosts, 2, both.raw)
+    assert not any(rule.may_reexecute for rule in bare.about("api.example"))
 
 
 def test_a_tool_is_marked_by_its_name_and_server():

@@ -10,6 +10,7 @@ def table(host: str, *lines: str) -> str:
 
 
 GET = 'methods = ["GET"]'
+BODY = 'body = "hash"'
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,14 @@ GET = 'methods = ["GET"]'
             table("a.example", 'tools = ["x"]', 'paths = ["/m"]') + table("a.example", GET),
             "may allow one request",
         ),
+        (
+            table("a.example", "may_reexecute = true") + table("a.example", GET),
+            "methods of this rule change nothing",
+        ),
+        (
+            f'allow_hosts = ["a.example"]\n{table("a.example", GET, "may_reexecute = true", BODY)}',
+            "body of this rule changes nothing, since a.example in line 1 comes before it",
+        ),
         (table("*.a.example", GET) + table("b.a.example", GET), "allowed twice"),
         (table("a.example", "ports = [80, 443]") + table("a.example", "ports = [443, 444]"), "a.example:443"),
     ],
@@ -82,3 +91,9 @@ def test_a_contradiction_is_refused(text, words):
 )
 def test_rules_that_say_different_things_may_share_a_host(text):
     assert len(read(text).allow) == 2
+
+
+@pytest.mark.parametrize("lines", [(), (GET,), (GET, 'paths = ["/x"]')])
+def test_a_rule_may_mark_a_part_of_what_another_allows(lines):
+    text = f'allow_hosts = ["a.example"]\n{table("a.example", *lines, "may_reexecute = true")}'
+    assert [rule.may_reexecute for rule in read(text).rules] == [False, True]

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.policy.decide import Allow, Deny, Verdict, appointed, decide_dial, decide_name, decide_request
+from hark.policy.decide import (
+    Allow,
+    Deny,
+    Verdict,
+    appointed,
+    decide_dial,
+    decide_name,
+    decide_request,
+    holding,
+    marked,
+)
 from hark.policy.model import Address, HostRule, Policy, Rule, covers
 from tests.support.policies import NOON, read
 
@@ -288,3 +298,38 @@ def test_where_a_host_is_dialled_does_not_change_when_its_rule_ends():
     assert appointed(policy, "db.host", 443) == Address("127.0.0.1", 1)
     assert appointed(policy, "db.host", 80) is None
     assert appointed(policy, "api.example", 443) is None
+
+
+MARKS = read("""
+allow_hosts = ["api.example"]
+[[allow]]
+host = "api.example"
+methods = ["POST"]
+paths = ["/x/*"]
+may_reexecute = true
+[[allow]]
+host = "db.example"
+port = 5432
+protocol = "tcp"
+may_reexecute = true
+""")
+
+
+def test_a_mark_covers_what_its_rule_does():
+    assert marked(MARKS, "api.example", 443, "POST", "/x/y?q")
+    assert marked(MARKS, "api.example", None, "POST", "/x/y")
+    for port, method, path in (
+        (444, "POST", "/x/y"),
+        (443, "PUT", "/x/y"),
+        (443, "POST", "/x"),
+        (443, None, "/"),
+    ):
+        assert not marked(MARKS, "api.example", port, method, path)
+    assert marked(MARKS, "db.example", 5432, None)
+    assert not marked(MARKS, "db.example", 5432, "POST")
+    assert not marked(replace(POLICY, allow_all=True), "api.example", 443, "POST")
+
+
+def test_a_mark_says_nothing_of_a_connection():
+    bare = replace(MARKS, allow=tuple(replace(rule, may_reexecute=False) for rule in MARKS.allow))
+    assert holding(MARKS, "api.example", 443, NOON) == holding(bare, "api.example", 443, NOON)

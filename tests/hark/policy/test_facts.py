@@ -53,6 +53,25 @@ def test_a_rule_is_told_with_its_end_its_ports_and_what_is_kept_of_bodies():
     assert fact[1].endswith("with bodies recorded as length and hash alone")
 
 
+def test_what_a_fork_may_do_again_is_told():
+    marked = "may_reexecute = true\n"
+    text = f"""[[allow]]
+host = "b.example"
+methods = ["POST"]
+{marked}[[allow]]
+host = "db.host"
+port = 5432
+protocol = "tcp"
+{marked}[mcp.m]
+command = ["x"]
+may_reexecute = ["a"]
+"""
+    words = [fact[1] for fact in said(text)]
+    assert words[0] == "allowed: POST requests to b.example:443, and a fork may make them again"
+    assert words[1] == "allowed: raw TCP to db.host:5432, and a fork may connect again"
+    assert words[3].endswith("the agent may call any tool, and a fork may call a again")
+
+
 def test_every_table_of_a_whole_policy_is_told_with_a_line():
     found = said(WHOLE.decode())
     lines = WHOLE.decode().splitlines()

@@ -15,6 +15,12 @@ def test_a_host_alone_allows_everything_of_it_on_443():
     assert read(rule()).rules == (Rule("a.example", name="allow 1: a.example"),)
 
 
+def test_what_may_be_made_again_is_marked():
+    assert read(rule("may_reexecute = true")).allow[0].may_reexecute
+    assert not read(rule("may_reexecute = false")).allow[0].may_reexecute
+    assert not read(rule()).allow[0].may_reexecute
+
+
 def test_no_tools_is_not_any_tool():
     assert read(rule("tools = []")).allow[0].tools == ()
     assert read(rule()).allow[0].tools is None
@@ -60,6 +66,9 @@ def test_one_tool_may_have_several_sets_of_arguments():
         ('tools = [{ name = "a", arguments = { p = "(" } }]', '"(" is not a regular expression'),
         ('tools = [{ nam = "a" }]', "did you mean allow.tools.name?"),
         ("tools = [{}]", "has no name; add name ="),
+        ("may_reexecute = 1", "allow.may_reexecute must be true or false"),
+        ('may_reexecute = ["x"]', "must be true or false"),
+        ("may_rexecute = true", "did you mean allow.may_reexecute?"),
     ],
 )
 def test_a_mistake_in_a_rule_is_named(line, words):

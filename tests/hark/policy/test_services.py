@@ -34,6 +34,14 @@ from tests.support.policies import read, refused
         ),
         ('[mcp.m]\ncommand = ["x"]\nworkdir = "d"', "must begin with / or ~/"),
         ('[mcp.m]\ncommand = ["x"]\nallow_tools = "x"', "must be a list"),
+        ('[mcp.m]\ncommand = ["x"]\nmay_reexecute = true', "must be a list of strings"),
+        ('[mcp.m]\ncommand = ["x"]\nmay_reexecute = []', "it would mark nothing"),
+        ('[mcp.m]\ncommand = ["x"]\nmay_reexecute = [""]', "empty"),
+        ('[mcp.m]\ncommand = ["x"]\nmay_reexecute = ["a", "a"]', "names a twice"),
+        (
+            '[mcp.m]\ncommand = ["x"]\nallow_tools = ["a"]\nmay_reexecute = ["b"]',
+            "names b, which allow_tools does not; add it there",
+        ),
         ("[[publish]]", "1:3: publish has no port"),
         ('[[publish]]\nport = 80\nat = "8080"', "a port without an address"),
         ('[[publish]]\nport = 80\nat = "240.0.0.1:80"', "no address of this machine"),
@@ -46,6 +54,13 @@ from tests.support.policies import read, refused
 )
 def test_a_mistake_is_named(text, words):
     assert words in refused(text)
+
+
+def test_tools_that_may_be_called_again_are_marked():
+    text = '[mcp.m]\ncommand = ["x"]\nmay_reexecute = ["a", "b"]'
+    assert read(text).mcp[0].may_reexecute == ("a", "b")
+    assert read(f"{text}\nallow_tools = ['a', 'b', 'c']").mcp[0].may_reexecute == ("a", "b")
+    assert read('[mcp.m]\ncommand = ["x"]').mcp[0].may_reexecute == ()
 
 
 def test_a_published_port_is_on_loopback_unless_something_else_is_said():
