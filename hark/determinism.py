@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SEED_BYTES: Final = 32
 LIBRARY: Final = f"{pages.FOLDER}/preload.so"
 RECORDED: Final = f"{pages.FOLDER}/clock"
+NO_RDRAND: Final = "~0x4000000000000000:~0x40000"
+"""RDRAND and RDSEED masked, for OpenSSL (OPENSSL_ia32cap(3)) and BoringSSL, which on Intel's processors mixes
+RDRAND into every draw. The instructions themselves cannot be taken from a program."""
 _ZONES: Final = "/zoneinfo/"
 _SOURCE: Final = "preload"
 _UNREACHED: Final = "it loads no library, as static programs do: its clock is the machine's"
@@ -149,6 +152,8 @@ def variables(found: Determinism, env: Mapping[str, str]) -> dict[str, str]:
     if found.preload:
         given = env.get("LD_PRELOAD", "")
         more["LD_PRELOAD"] = f"{LIBRARY}:{given}" if given else LIBRARY
+    if found.seed and "OPENSSL_ia32cap" not in env:
+        more["OPENSSL_ia32cap"] = NO_RDRAND
     if found.seed and "PYTHONHASHSEED" not in env:
         more["PYTHONHASHSEED"] = str(int.from_bytes(found.seed[:4]) or 1)
     if found.clock and "TZ" not in env and (zone := _zone()):

@@ -6,7 +6,7 @@ import pytest
 
 from hark import bytecode, determinism
 from hark.bundle import events as ev
-from hark.determinism import Determinism, arrange, variables
+from hark.determinism import NO_RDRAND, Determinism, arrange, variables
 from hark.policy.model import Clock, Randomness, ReplayRules
 from hark.shim_library import NoLibraryError
 from launcher.pages import CLOCKED, LOG_BYTES, PAGE_BYTES, REPLAYED, SEEDED, Log, Page
@@ -82,15 +82,17 @@ def test_a_missing_library_is_on_the_record_and_said(monkeypatch: pytest.MonkeyP
 def test_the_environment_keeps_what_it_has():
     assert variables(FULL, {"TZ": "Asia/Tokyo"}) == {
         "LD_PRELOAD": "/run/hark/shim/preload.so",
+        "OPENSSL_ia32cap": NO_RDRAND,
         "PYTHONHASHSEED": str(0x00010203),
     }
-    given = {"LD_PRELOAD": "/mine.so", "PYTHONHASHSEED": "7", "TZ": "UTC"}
+    given = {"LD_PRELOAD": "/mine.so", "PYTHONHASHSEED": "7", "TZ": "UTC", "OPENSSL_ia32cap": "0"}
     assert variables(FULL, given) == {"LD_PRELOAD": "/run/hark/shim/preload.so:/mine.so"}
     assert variables(Determinism(), {}) == {}
     shims = Determinism(SEED, languages={"/run/hark/shim/python/sitecustomize.py": b""})
     assert variables(shims, {"PYTHONHASHSEED": "7"}) == {
         "PYTHONPATH": "/run/hark/shim/python",
         "NODE_OPTIONS": "--require /run/hark/shim/node.cjs",
+        "OPENSSL_ia32cap": NO_RDRAND,
     }
     assert variables(shims, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/run/hark/shim/python:/mine"
 
