@@ -55,7 +55,7 @@ def parse_patch(raw: bytes, source: str = "patch") -> Patch:
     node = load(raw, source)
     if isinstance(node.value, list):
         node.fail('a patch is an object; write {"steps": [...]}, and each step as docs/patch.md has it')
-    members = node.members(_KNOWN)
+    members = node.members(KNOWN)
     on = Side(_choice(members["on"])) if "on" in members else None
     note = members["note"].string() if "note" in members else ""
     if len(note) > MAX_NOTE:
@@ -184,4 +184,4 @@ _VERBS: Final[Mapping[str, _Verb]] = {
 }
 _BESIDE: Final = tuple(dict.fromkeys(word.rstrip("!") for verb in _VERBS.values() for word in verb.beside))
 _IN_A_STEP: Final = _MEANT | {word: word for word in (*_VERBS, *_BESIDE)}
-_KNOWN: Final = _IN_A_STEP | {word: word for word in ("on", "note", "steps")}
+KNOWN: Final = _IN_A_STEP | {word: word for word in ("on", "note", "steps")}
