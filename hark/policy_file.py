@@ -18,6 +18,8 @@ from hark.policy.model import Policy
 from hark.policy.parse import MAX_POLICY, parse_policy
 
 NAME: Final = "policy.toml"
+WITHOUT_SECRETS: Final = ", without its secrets"
+"""How the source of a policy ends that a fork took from its parent: its rules alone."""
 OVERRULED: Final = f", overruled by {UNSAFE_ALLOW_ALL}"
 """How the source of a policy ends in the record where everything was allowed."""
 _NONE: Final = Policy().source

@@ -93,7 +93,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     secrets = _secrets(policy, caller)
     files = mounted.shown(policy.secrets, secrets, caller)
     servers = make_ready(policy, caller, secrets)
-    _refuse_leaks((*secrets, *servers.secrets), options.argv)
+    refuse_leaks((*secrets, *servers.secrets), options.argv)
     grants = with_stubs(grants, servers.needs)
     env = _variables(environ, home, grants, policy, secrets)
     if servers.programs:
@@ -203,7 +203,7 @@ def _has_java(path: str) -> bool:
     return any(os.access(f"{directory}/java", os.X_OK) for directory in path.split(":"))
 
 
-def _refuse_leaks(secrets: tuple[Secret, ...], argv: tuple[str, ...]) -> None:
+def refuse_leaks(secrets: tuple[Secret, ...], argv: tuple[str, ...]) -> None:
     """Refuse a command line that hands the agent what the policy keeps from it."""
     for secret in secrets:
         if any(secret.value in word for word in argv):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hark import keys, lending, requested, throwaway, trusted
 from hark.bundle.walk import BundleFile
@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     from hark.replay.score import Score
     from hark.throwaway import Throwaway
     from hark.timing import Moment
+    from mediator.branching import InForce
     from mediator.config import MediatorConfig, Recorder
-    from mediator.playback.playback import Report
+    from mediator.playback.playback import Playback
+    from mediator.playback.report import Divergence, Report
     from mediator.publish import Opened
 
 MAX_UNPACKED: Final = 4 << 30  # bytes of files, whatever a bundle's policy allows
@@ -113,10 +115,10 @@ def replay(
     recalled = recall(asked.bundle, own=own, truncated=asked.truncated)
     refuse_hostile(recalled)
     policy = policy_of(recalled, asked.given)
-    signer = _admit(recalled, policy, asked, environ, say=say, ask=ask)
+    signer = admit(recalled, policy, asked, environ, say=say, ask=ask)
     with throwaway.folders(asked.keep, environ) as folders:
         giver = giver_of(recalled, policy, asked.given, environ)
-        differing = _fill(recalled, asked, giver, folders, policy.snapshot.max_bytes)
+        differing = fill(recalled, asked, giver, folders, policy.snapshot.max_bytes)
         staged = stage(recalled, policy, asked.given, folders, environ, giver=giver)
         staged = replace(staged, notes=(*staged.notes, *differing))
         for note in staged.notes:
@@ -133,7 +135,7 @@ def own_key(environ: Mapping[str, str]) -> bytes:
         return b""
 
 
-def _admit(
+def admit(
     recalled: Recalled, policy: Policy, asked: Asked, environ: Mapping[str, str], *, say: Say, ask: Ask | None
 ) -> str:
     """Return who signed, in words, if the caller has let the bundle run. Raises UntrustedError."""
@@ -170,7 +172,7 @@ def _signer(recalled: Recalled, environ: Mapping[str, str], asked: Asked) -> str
     return f"{keys.name(public)} ({public.hex()[:16]}..., {known})"
 
 
-def _fill(
+def fill(
     recalled: Recalled, asked: Asked, giver: Lender | None, folders: Throwaway, most: int
 ) -> tuple[str, ...]:
     """Make the project's copy: of the bundle's snapshot, or of the directory that the caller names.
@@ -226,8 +228,8 @@ def _played(
     say: Say,
 ) -> Course:
     """Launch, leave the network, and play. Whatever is wrong with the host leaves it unreplayed."""
-    stand_in = _Turns()
-    inputs = Played(tuple(_pieces(recalled)), stand_in.turn)
+    stand_in = Turns()
+    inputs = Played(tuple(pieces(recalled)), stand_in.turn)
     try:
         with launch(staged.prepared.plan, inputs) as boundary:
             offline.leave_network()
@@ -242,7 +244,7 @@ def _played(
         raise ReplayError(str(error)) from error
 
 
-def _pieces(recalled: Recalled) -> Iterator[Piece]:
+def pieces(recalled: Recalled) -> Iterator[Piece]:
     """Yield the recorded input."""
     for frame in _frames(recalled, frozenset((_INPUT,))):
         event = frame.event
@@ -302,7 +304,7 @@ _BULK: Final = frozenset((4, 38, 48))
 """Kinds that playback has no use for and that may be large: files, and what threads read of the clock."""
 
 
-class _Turns:
+class Turns:
     """Gives the turns of input, before there is a run that could."""
 
     run: Replayed | None = None
@@ -328,7 +330,6 @@ class Replayed(Run):
         from hark.contents import Contents
         from hark.replay.renames import Renames
         from hark.timing import Timing
-        from mediator.playback.playback import Playback
 
         super().__init__(prepared, place, boundary, environ, say=say, show=say)
         self._recalled = recalled
@@ -340,8 +341,9 @@ class Replayed(Run):
         aside = self.contents if renames is None else None  # who renames, looks through all of an answer
         self.score, times = _score(recalled, self.rules, renames, aside)
         self._policies = dict(_changes(self.score, prepared)) if asked.given.policy is None else {}
+        self._branches = dict(_branches(self.score, prepared)) if asked.given.policy is None else {}
         self.timing = Timing(recalled.start.started_at, times)
-        self.playback = Playback(
+        self.playback = self.conductor(
             self.score,
             lambda divergence: self.stop(f"it diverged: {divergence.words}"),
             clock=self.timing,
@@ -351,6 +353,12 @@ class Replayed(Run):
             zone=_zone(recalled),
             contents=self.contents.of,
         )
+
+    def conductor(self, score: Score, on_diverged: Callable[[Divergence], None], **named: Any) -> Playback:
+        """Return what plays the recording; `named` is as of a Playback."""
+        from mediator.playback.playback import Playback
+
+        return Playback(score, on_diverged, **named)
 
     def turn(self, seq: int) -> bool:
         """Wait for the turn of a piece of input. From the thread that passes it on."""
@@ -404,7 +412,12 @@ class Replayed(Run):
 
     def config(self, roots: bytes) -> MediatorConfig:
         """Return what the mediator is told: to answer from the recording."""
-        return replace(super().config(roots), playback=self.playback, changes=self._policies)
+        return replace(
+            super().config(roots),
+            playback=self.playback,
+            changes=self._policies,
+            branches=self._branches,
+        )
 
     def _publish(self) -> Opened | None:
         """Listen nowhere: what the operator's side said to a published port is played into the agent."""
@@ -452,6 +465,20 @@ def _changes(score: Score, prepared: Prepared) -> Iterator[tuple[int, tuple[Poli
         if isinstance(part.piece, Changed):
             policy = parsed(PolicyLoaded(source=part.piece.source, raw=part.piece.raw))
             yield part.seq, (policy, record.loaded(prepared, policy))
+
+
+def _branches(score: Score, prepared: Prepared) -> Iterator[tuple[int, InForce]]:
+    """Yield what came into force where the recorded run went live. Raises ReplayError."""
+    from hark import record
+    from hark.bundle.events import PolicyLoaded
+    from hark.restaging import parsed
+    from mediator.branching import InForce
+    from mediator.playback.standins import behind
+
+    for seq, changed in score.recording.at_branches.items():
+        policy = parsed(PolicyLoaded(source=changed.source, raw=changed.raw))
+        secrets = behind(prepared.secrets, policy.secrets, {})
+        yield seq, InForce(policy, record.loaded(prepared, policy), secrets)
 
 
 def _score(

@@ -24,6 +24,7 @@ from hark.errors import BundleError, HarkError, PolicyError, ReplayError
 from hark.executables import resolve as resolve_executables
 from hark.grants import active, granted, with_stubs, writable
 from hark.lending import Lender, lend, lender
+from hark.patch.world import unmarked
 from hark.places import contains, within
 from hark.policy.model import Clock, Policy, Randomness, ReplayRules
 from hark.policy.parse import parse_policy
@@ -79,13 +80,25 @@ def parsed(loaded: PolicyLoaded) -> Policy:
     """Return a policy that a bundle has. Raises ReplayError."""
     overruled = loaded.source.endswith(policy_file.OVERRULED)
     source = loaded.source.removesuffix(policy_file.OVERRULED)
+    bare = source.endswith(policy_file.WITHOUT_SECRETS)
+    source = source.removesuffix(policy_file.WITHOUT_SECRETS)
     if not loaded.raw:
         return Policy(source=source or Policy().source, allow_all=overruled)
     try:
         policy = parse_policy(loaded.raw, source)
     except PolicyError as error:
         raise ReplayError(f"its policy cannot be read by this hark: {error}") from None
-    return replace(policy, allow_all=overruled)
+    policy = replace(policy, allow_all=overruled)
+    return without_secrets(policy) if bare else policy
+
+
+def without_secrets(policy: Policy) -> Policy:
+    """Return the same rules without secrets, tool servers and marks, and say so in their source.
+
+    Nothing that a bundle brings is the forker's word for any of these.
+    """
+    source = policy.source.removesuffix(policy_file.WITHOUT_SECRETS) + policy_file.WITHOUT_SECRETS
+    return replace(unmarked(policy), source=source, secrets=(), mcp=())
 
 
 def stage(

@@ -70,8 +70,12 @@ def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Sa
 class Run:
     """The parts of one run that is under way. Used once, from the main thread.
 
+    `stopped_as` is the word for a run that was ended because it need not go on.
+
     A replay is such a run, and differs in what `opening`, `config` and `tell` do and in how it is stopped.
     """
+
+    stopped_as = outcome.INTERRUPTED
 
     def __init__(
         self,
@@ -108,9 +112,8 @@ class Run:
         from hark import record
         from hark.bundle.deliver import Destination
         from hark.bundle.writer import Writer
-        from mediator.credentials import Broker
 
-        self.broker = Broker(self.prepared.secrets)
+        self.broker = self.brokered()
         own = () if self.place.output is None else (self.place.output,)
         self.files = Files(self.prepared, self.broker, keep=self.prepared.snapshot, beside=own)
         self.files.begin()
@@ -319,6 +322,12 @@ class Run:
         if self.files is not None:
             yield from self.files.closing()
 
+    def brokered(self) -> Broker:
+        """Return what holds the run's credentials."""
+        from mediator.credentials import Broker
+
+        return Broker(self.prepared.secrets)
+
     def lineage(self) -> Lineage:
         """Return what the header says of where the run comes from: nothing, unless it is a fork."""
         return ORIGINAL
@@ -373,7 +382,7 @@ class Run:
     def _finish(self, writer: Writer, ended: Ended) -> int:
         """Say how the run ended, on the record and to the caller."""
         if self.stopped is not None:
-            sealed = self._seal(writer, outcome.reason(outcome.INTERRUPTED, self.stopped), EXIT_STOPPED)
+            sealed = self._seal(writer, outcome.reason(self.stopped_as, self.stopped), EXIT_STOPPED)
             return EXIT_STOPPED if sealed else EXIT_RECORDER
         limit = None if self.failure is not None else self.limit or ended.limit
         if limit is not None:

@@ -47,7 +47,7 @@ class Answering(Talking):
             return
         fields = passed_trailers(tuple(response.headers.fields))
         try:
-            fields = bodies.turned_trailers(self.link, fields)
+            fields = bodies.turned_trailers(self.link, fields, played=self._played)
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return
@@ -64,7 +64,11 @@ class Answering(Talking):
         if not wrong:
             try:
                 headers, self._answer_body = bodies.of_answer(
-                    self.link, headers, body=not event.end_stream, asked=self._targets
+                    self.link,
+                    headers,
+                    body=not event.end_stream,
+                    asked=self._targets,
+                    played=self._played,
                 )
             except StoppedError as stopped:
                 wrong = stopped.reason
@@ -134,14 +138,15 @@ class Answering(Talking):
                 yield from self._pass(self._answer_body.finish())
             if self._watch is not None:
                 self._watch.finish()
-            self._answer_trailers = bodies.turned_trailers(self.link, self._answer_trailers)
+            trailers = self._answer_trailers
+            self._answer_trailers = bodies.turned_trailers(self.link, trailers, played=self._played)
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return
         if self._answer_trailers:
             self.transcript.trailers(self._answer_trailers, from_agent=False)
-            trailers = http.Headers(self._answer_trailers)
-            yield self._to_agent(ResponseTrailers(self.stream_id, trailers))
+            last = ResponseTrailers(self.stream_id, http.Headers(self._answer_trailers))
+            yield self._to_agent(last)
         self._server = Server.DONE
         self.transcript.end()
         if self._agent is Agent.DONE:

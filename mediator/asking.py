@@ -8,23 +8,20 @@ from typing import Final
 
 from mitmproxy import http
 from mitmproxy.net.http.http1 import expected_http_body_size
-from mitmproxy.proxy.layers.http import DropStream, GetHttpConnection, SendHttp
+from mitmproxy.proxy.layers.http import DropStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     RequestData,
-    RequestEndOfMessage,
     RequestHeaders,
-    RequestTrailers,
 )
 
 from hark.policy.decide import Deny
 from mediator import bodies, outgoing
+from mediator.anew import TOO_LONG, Anew
 from mediator.bodies import StoppedError
-from mediator.ending import Ending
 from mediator.fields import length
 from mediator.judgement import Refusal, judge_trailers
 from mediator.mcp.watch import Head, Watch
-from mediator.outgoing import Framing
-from mediator.stream import Agent, Commands, Server
+from mediator.stream import Agent, Commands
 from mediator.transcript import MAX_WHOLE_BODY
 from mediator.wire import InterimHeaders
 
@@ -37,21 +34,18 @@ _UNSIGNED: Final = Refusal(
 )
 
 
-class Asking(Ending):
+class Asking(Anew):
     """What the agent sends."""
 
     _owed: int | None = None
     """How much of the announced body is still to come; None where nothing was announced. HTTP/2 may end a
     request anywhere, and what is sent on may be HTTP/1, where the server would wait for the rest."""
-    _sent: bytes | None = None
-    """A body that was held, as it is sent: it may have to be signed."""
-    _size: int | None = None
-    """What a body that is held has by its announcement; None where it has no length."""
 
     def _on_head(self, event: RequestHeaders) -> Commands:
         self._asked = event.request
         self._owed = length(event.request.headers.fields)
         judged = outgoing.judged(event.request, self.link)
+        self._judged_live = self.link.live
         if event.end_stream and self._owed and not isinstance(judged, Refusal):
             judged = Refusal(400, Deny(_SHORT, ""))
         if isinstance(judged, Refusal):
@@ -61,6 +55,7 @@ class Asking(Ending):
         self.transcript.keep(judged.body)
         data, headers = event.request.data, tuple(event.request.headers.fields)
         self._request_body = bodies.of_request(self.link, headers)
+        self._may_ask_anew = self._is_alterable(event.request)
         self._watch = Watch(self.link, Head(data.method, data.path, headers, judged.tools, judged.body))
         refused = self._watch.opened()
         if refused is not None:
@@ -73,15 +68,20 @@ class Asking(Ending):
             self._agent = Agent.WHOLE
         elif self._watch.strict:
             yield from self._refuse(self._watch.too_large(), body_follows=True)
-        elif judged.signing is not None and judged.signing.claim.needs_body:
+        elif judged.signing is not None and judged.signing.claim.needs_body and not self._is_altered:
             yield from self._refuse(_UNSIGNED, body_follows=True)
-        elif self._request_body.sent.resizes and event.request.http_version == "HTTP/1.0":
+        elif (
+            self._request_body.sent.resizes
+            and event.request.http_version == "HTTP/1.0"
+            and not self._is_altered
+        ):
             yield from self._refuse(_UNFRAMED, body_follows=True)
         else:
             self._agent = Agent.STREAM
             self._record_request(b"", streamed=True)
             self._watch.streams()
-            yield from self._connect(end_stream=False)
+            if not self._is_altered:
+                yield from self._connect(end_stream=False)
 
     def _announced(self, event: RequestHeaders) -> int | None:
         """Return how long the body is by what the head says, None where it does not."""
@@ -121,11 +121,16 @@ class Asking(Ending):
     def _send_piece(self, data: bytes) -> Commands:
         try:
             checked = self._request_body.checked.feed(data)
-            if not checked or self._upstream is None:
+            if not checked or (self._upstream is None and not self._is_altered):
                 return
             self.transcript.request_chunk(checked, last=False)
             if self._watch is not None:
                 self._watch.piece(checked)
+            if not self._kept_too(checked):
+                yield from self._refuse_sent(TOO_LONG, body_follows=True)
+                return
+            if self._upstream is None:
+                return
             passed = self._request_body.sent.feed(checked)
         except StoppedError as stopped:
             yield from self._refuse_body(stopped.reason)
@@ -141,11 +146,6 @@ class Asking(Ending):
         if self._agent is Agent.STREAM and self._upstream is not None and self._request_body.sent.waiting:
             passed = self._request_body.sent.release()
             yield SendHttp(RequestData(self.stream_id, passed), self._upstream)
-
-    def _tell_injected(self) -> None:
-        """Record which credentials went into the body."""
-        for injection in self._request_body.injected():
-            self.link.ledger.injected(self.link.target, injection)
 
     def _on_end(self) -> Commands:
         if self._agent is Agent.DISCARD:
@@ -164,6 +164,10 @@ class Asking(Ending):
 
     def _send_whole(self) -> Commands:
         body = self._held.out()
+        stale = self._judged_again(self._asked) if self._judged_live is not self.link.live else None
+        if stale is not None:
+            yield from self._refuse(stale, body_follows=False)
+            return
         way = self._request_body
         try:
             body = way.checked.whole(body)
@@ -180,6 +184,11 @@ class Asking(Ending):
         if refused is not None:
             yield from self._refuse_sent(refused, body_follows=False)
             return
+        if self._is_altered:
+            yield from self._ask(body)
+            return
+        if self._may_ask_anew:
+            self._kept = bytearray(body)
         self._tell_injected()
         size = None if self._size is None else len(passed)
         self._sent = passed
@@ -199,45 +208,22 @@ class Asking(Ending):
             if self._watch is not None:
                 self._watch.piece(checked)
                 self._watch.streamed(self.transcript.exchange)
-            rest = (way.sent.feed(checked) if checked else b"") + way.sent.finish()
+            fits = self._kept_too(checked)
+            rest = b""
+            if not self._is_altered and not self._is_held_for_anew:
+                rest = (way.sent.feed(checked) if checked else b"") + way.sent.finish()
         except StoppedError as stopped:
             self._agent = Agent.DONE
             yield from self._refuse_body(stopped.reason)
             return
         self._agent = Agent.DONE
+        if not fits:
+            yield from self._refuse_sent(TOO_LONG, body_follows=False)
+            return
+        if self._is_altered or self._is_held_for_anew:
+            yield from self._ask(bytes(self._kept))
+            return
         self._tell_injected()
         if rest and self._upstream is not None:
             yield SendHttp(RequestData(self.stream_id, rest), self._upstream)
         yield from self._send_end()
-
-    def _send_end(self) -> Commands:
-        if self._upstream is None:
-            return
-        if self._request_trailers:
-            self.transcript.trailers(self._request_trailers, from_agent=True)
-            trailers = http.Headers(self._request_trailers)
-            yield SendHttp(RequestTrailers(self.stream_id, trailers), self._upstream)
-        yield SendHttp(RequestEndOfMessage(self.stream_id), self._upstream)
-        if self._server is Server.DONE:
-            yield from self._finish()
-
-    def _connect(self, *, end_stream: bool, size: int | None = None) -> Commands:
-        """Get a connection and send the head; on failure the agent is answered and `_upstream` stays None.
-
-        `size` is that of the whole body as it is sent, None where it is sent in pieces.
-        """
-        target = self.link.target
-        connection, error = yield GetHttpConnection((target.host, target.port), self.link.tls, None)
-        if error is not None:
-            yield from self._fail(error)
-            return
-        self._upstream = connection
-        self._server = Server.HEAD
-        yield SendHttp(RequestHeaders(self.stream_id, self._outgoing_head(size), end_stream), connection)
-
-    def _outgoing_head(self, size: int | None) -> http.Request:
-        request, forward, upstream = self._asked, self._forward, self._upstream
-        if request is None or forward is None or upstream is None:
-            raise RuntimeError("a connection without a request")
-        framing = Framing(size=size, resized=self._request_body.sent.resizes, h2=upstream.alpn == b"h2")
-        return outgoing.head(request, forward, self.link, framing, self._sent)

@@ -125,14 +125,15 @@ def of_request(link: Link, headers: Headers) -> RequestBody:
 
 
 def of_answer(
-    link: Link, headers: Headers, *, body: bool, asked: tuple[bytes, ...] = ()
+    link: Link, headers: Headers, *, body: bool, asked: tuple[bytes, ...] = (), played: bool = False
 ) -> tuple[Headers, Chain]:
     """Return the head of an answer as the agent gets it, and its body's way. Raises StoppedError.
 
-    `asked` are the paths that the request may stand for: they say whether tokens may be minted in the answer.
+    `played`: it comes from a recording. `asked` are the paths that the request may stand for: they
+    say whether tokens may be minted in the answer.
     """
     minting = minting_at(link.policy, link.target, *asked)
-    if link.playback is not None:
+    if played:
         return headers, _played(link, headers, minting, body=body)
     with _Stopping(link.broker):
         headers = answer_fields(link.broker, headers)
@@ -189,9 +190,9 @@ def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> Minte
     return MintedText(mint, text, link.target, minting, place_of(headers))
 
 
-def turned_trailers(link: Link, fields: Headers) -> Headers:
+def turned_trailers(link: Link, fields: Headers, *, played: bool = False) -> Headers:
     """Return the trailers of an answer as the agent gets them. Raises StoppedError."""
-    if not fields or link.playback is not None:
+    if not fields or played:
         return fields
     with _Stopping(link.broker):
         return answer_fields(link.broker, fields)

@@ -10,6 +10,7 @@ from hark.bundle.events import Event, PolicyLoaded
 from hark.policy.model import Policy, Secret
 
 if TYPE_CHECKING:
+    from mediator.branching import Ahead, InForce
     from mediator.mcp.program import Program
     from mediator.playback.playback import Playback
     from mediator.proxy import Proxies
@@ -53,5 +54,9 @@ class MediatorConfig:
     """The host's trust store as PEM (`mediator.trust.host_roots`): what upstreams are verified with."""
     changes: Mapping[int, tuple[Policy, PolicyLoaded]] = field(default_factory=dict)
     """In a replay, the policies that came into force later, by their recorded events."""
+    branches: Mapping[int, InForce] = field(default_factory=dict)
+    """In a replay of a fork, what came into force where it went live, by the recorded events of that."""
+    ahead: Ahead | None = None
+    """In a fork, what comes into force where it goes live."""
     playback: Playback | None = None
     """What answers in place of servers, in a replay: with it nothing is dialled."""

@@ -83,10 +83,16 @@ class Signer:
 class Broker:
     """Holds the real values. `repr` and pickle show none of them; none leaves but in what is sent."""
 
-    def __init__(self, held: Iterable[Secret], run_key: bytes | None = None) -> None:
+    def __init__(
+        self, held: Iterable[Secret], run_key: bytes | None = None, *, later: Iterable[Secret] = ()
+    ) -> None:
+        """`later` are held when `exchange` is told so; until then they are looked for, and go nowhere."""
         self._key = run_key or secrets.token_bytes(32)
         self._lock = threading.Lock()
         self._held: tuple[Held, ...] = ()
+        self._given = 0
+        """How many of them were held from the start, or since they were exchanged."""
+        self._later = tuple(held_of(secret) for secret in later if not secret.missing)
         self._spelled: dict[bytes, str] = {}
         """How values were sent other than as they are, and whose. A server that packs what it got into base64
         or hexadecimal gives back a text that nothing else would know."""
@@ -100,6 +106,7 @@ class Broker:
             check_placeholder(secret, placeholders)
             placeholders[secret.placeholder.encode()] = secret.name
             self._held += (held_of(secret),)
+        self._given = len(self._held)
         self._settle()
 
     def __repr__(self) -> str:
@@ -141,6 +148,13 @@ class Broker:
         """Hold one more credential from now on."""
         with self._lock:
             self._held += (held,)
+            self._settle()
+
+    def exchange(self, held: Iterable[Secret]) -> None:
+        """Hold these in the place of those that were held from the start."""
+        with self._lock:
+            now = tuple(held_of(secret) for secret in held)
+            self._held, self._given, self._later = (*now, *self._held[self._given :]), len(now), ()
             self._settle()
 
     def idle(self, method: bytes, path: bytes, headers: HeaderList) -> bool:
@@ -205,7 +219,7 @@ class Broker:
             )
         for one in (held, key):
             if one.surfaces_for(target) is None:
-                return Refused(f"secrets.{one.name} is not bound to {target}")
+                return Refused(one.unbound(target))
         pair = Pair(key.name, key.placeholder.encode(), key.value.encode())
         return Signer(key.value.encode(), self._injection(pair))
 
@@ -296,7 +310,8 @@ class Broker:
             [Pair(one.name, one.placeholder.encode(), b"", "anywhere") for one in held]
         )
         within = [Pair(name, spelled, b"", "anywhere") for spelled, name in self._spelled.items()]
-        values = [Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in held]
+        known = (*held, *self._later)
+        values = [Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in known]
         self._values = Table(values, within)
         self._any_value = Table([replace(pair, new=b"", refusal="anywhere") for pair in values], within)
 

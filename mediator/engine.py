@@ -103,7 +103,7 @@ class Engine:
 
         playback = self._config.playback
         grounds = self._standing.grounds(target, self._standing.now())
-        if playback is not None:
+        if playback is not None and not playback.live:
             await self._play(target, first, streams, playback, grounds)
             return
 
@@ -156,7 +156,7 @@ class Engine:
 
     def dialler(self) -> Dialler:
         """Return what dials for this run. Raises UpstreamError in a replay, where nothing does."""
-        if self._config.playback is not None:
+        if self._config.playback is not None and not self._config.playback.live:
             self._config.playback.dialled("a connection")
             raise UpstreamError("a replay dials nothing")
         if self._dialler is None:
@@ -170,6 +170,16 @@ class Engine:
 
     def _appointed(self, target: Destination) -> Address | None:
         return appointed(self._standing.policy, target.host, target.port)
+
+    def branched(self) -> None:
+        """As `recheck`, where a fork's own policy has come into force. Raises RecordError.
+
+        What is answered still is answered to its end: every other request there is judged by itself.
+        """
+        for connection, grounds in list(self._open.items()):
+            if grounds is not None and connection.busy and not connection.is_raw:
+                self._open[connection] = None
+        self.recheck()
 
     def recheck(self) -> None:
         """End the connections that the policy in force allows no longer. Raises RecordError."""

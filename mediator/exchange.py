@@ -26,7 +26,7 @@ from mitmproxy.proxy.layers.http._events import (
 from mediator.answering import Answering
 from mediator.answers import passed_trailers
 from mediator.asking import Asking
-from mediator.playback.answer import AnswerFailed
+from mediator.playback.answer import AnswerFailed, AskedAnew
 from mediator.stream import Commands
 from mediator.wire import InterimHeaders
 
@@ -83,6 +83,9 @@ class Exchange(Asking, Answering):
     def _told_played_failure(self, event: AnswerFailed) -> Commands:
         return self._on_played_failure(event.reason)
 
+    def _told_anew(self, _: AskedAnew) -> Commands:
+        return self._on_asked_anew()
+
     def _on_woken(self, event: events.Wakeup) -> Commands:
         if event.command is not self._moment:
             yield from self._on_wakeup()
@@ -104,6 +107,7 @@ class Exchange(Asking, Answering):
         ResponseEndOfMessage: _told_answer_end,
         ResponseProtocolError: _told_failed,
         AnswerFailed: _told_played_failure,
+        AskedAnew: _told_anew,
         events.Wakeup: _on_woken,
     }
     """By exact type: asked one after another, the kinds of some fifteen events a request add up."""

@@ -121,8 +121,7 @@ class Gate:
                 await self._refuse_raw(target, verdict, "tcp", "it did not ask for a name", writer)
             return
         if isinstance(verdict, Allow) and verdict.by is not None and verdict.by.speaks is Speaks.TCP:
-            await self._record(target, "tcp", verdict)
-            await self.carry_raw(target, b"", streams)
+            await self._raw(target, "tcp", verdict, b"", streams)
             return
         first, spoken = await _first_bytes(reader, _patience(target, verdict))
         if isinstance(verdict, Allow):
@@ -146,12 +145,27 @@ class Gate:
                 await self._http(target, dialled, spoken, first, streams)
             case Unknown() | More() if isinstance(dialled, Allow) and dialled.rule == UNSAFE_ALLOW_ALL:
                 protocol = spoken.protocol if isinstance(spoken, Unknown) else "tcp"
-                await self._record(target, protocol, dialled)
-                await self.carry_raw(target, first, streams)
+                await self._raw(target, protocol, dialled, first, streams)
             case Unknown():
                 await self._refuse_raw(target, dialled, spoken.protocol, spoken.why, streams.writer)
             case More():
                 await self._refuse_raw(target, dialled, "tcp", _SILENT, streams.writer)
+
+    async def _raw(
+        self, target: Destination, protocol: str, allowed: Allow, first: bytes, streams: Streams
+    ) -> None:
+        """Take a raw connection over, unless it is one that a fork does not make again."""
+        again = ""
+        if self.playback is not None and self.playback.beyond:
+            from hark.patch.world import tcp_changes_world
+
+            again = tcp_changes_world(target.host, target.port, self.standing.policy)
+        if again:
+            await self._record(target, protocol, Deny(again, ""))
+            _abort(streams.writer)
+            return
+        await self._record(target, protocol, allowed)
+        await self.carry_raw(target, first, streams)
 
     async def _tls(
         self, target: Destination, dialled: Verdict, spoken: Tls, first: bytes, streams: Streams

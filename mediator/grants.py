@@ -41,12 +41,21 @@ class Held:
     placeholder: str
     grants: tuple[tuple[Sequence[Bound], tuple[Surface, ...]], ...]
     sigv4: str | None = None
+    missing: bool = False
+
+    def unbound(self, target: Destination) -> str:
+        """Say why the value may not go to `target` at all, where `surfaces_for` has None."""
+        if self.missing:
+            return f"secrets.{self.name} has no value in this fork; name it in the policy that -policy gives"
+        return f"secrets.{self.name} is not bound to {target}"
 
     def surfaces_for(self, target: Destination) -> tuple[Surface, ...] | None:
         """Return where the value may stand in a request to `target`; None where it is not bound to it.
 
         A key that signs stands nowhere.
         """
+        if self.missing:
+            return None
         bound = [
             places for hosts, places in self.grants if any(r.matches(target.host, target.port) for r in hosts)
         ]
@@ -64,7 +73,7 @@ class Held:
 def held_of(secret: Secret) -> Held:
     """Return a credential of the policy's."""
     grants = ((secret.hosts, secret.surfaces),)
-    return Held(secret.name, secret.value, secret.placeholder, grants, secret.sigv4)
+    return Held(secret.name, secret.value, secret.placeholder, grants, secret.sigv4, secret.missing)
 
 
 def pair_of(held: Held, target: Destination, surface: Surface) -> Pair:
@@ -72,7 +81,7 @@ def pair_of(held: Held, target: Destination, surface: Surface) -> Pair:
     allowed = held.surfaces_for(target)
     reason = ""
     if allowed is None:
-        reason = f"secrets.{held.name} is not bound to {target}"
+        reason = held.unbound(target)
     elif held.sigv4 is not None:
         reason = f"secrets.{held.name} is a key that signs, and is put nowhere"
     elif surface not in allowed:

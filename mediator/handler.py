@@ -141,6 +141,8 @@ class AgentConnection(ConnectionHandler):
                 exchange.let_go(reason)
         self._reset_all()
 
+    is_raw = False
+
     @property
     def busy(self) -> bool:
         """Tell whether an exchange is under way."""

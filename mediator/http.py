@@ -164,11 +164,15 @@ class AgentHttp(HttpLayer):
 
     def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
         """Give an exchange a connection: one that is idle or multiplexed, or a new one; or the recording."""
-        if self._link.playback is not None:
-            yield from self._play(event, self._link.playback)
+        playback = self._link.playback
+        stream = cast(Exchange, self.command_sources[event])
+        if playback is not None and playback.plays(stream.transcript.exchange):
+            yield from self._play(event, playback)
             return
         for connection in list(self.connections) if reuse else ():
             if type(connection) is not Server or not event.connection_spec_matches(connection):
+                continue
+            if isinstance(self.connections[connection], PlayedServer):
                 continue
             if connection in self.waiting_for_establishment:
                 self.waiting_for_establishment[connection].append(event)
@@ -176,7 +180,7 @@ class AgentHttp(HttpLayer):
             if self._leaves(connection):
                 continue
             if connection.connected and (connection.alpn == H2 or self.context.client.alpn != H2):
-                stream = self.command_sources.pop(event)
+                self.command_sources.pop(event)
                 yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (connection, None)))
                 return
         yield from self._open(event)

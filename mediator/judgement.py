@@ -22,7 +22,7 @@ from mediator.link import Link
 from mediator.overriding import meanings
 from mediator.signing import Signing, ambiguous, claimed, other_scheme
 from mediator.text import clipped
-from mediator.transcript import Headers
+from mediator.transcript import Headers, recorded_host
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(rb"[^\x00-\x20\x7f]+")
@@ -75,6 +75,9 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     verdict = _verdict(asked, link)
     if isinstance(verdict, Deny):
         return Refusal(403, verdict)
+    again = _again(asked, link) if link.beyond else ""
+    if again:
+        return Refusal(403, Deny(again, ""))
     packed = _packed(asked, link)
     if packed is not None:
         return packed
@@ -161,6 +164,21 @@ def _verdict(asked: Asked, link: Link) -> Verdict:
             said = f"as its header {clipped(meant.header)} would have it, " if meant.header else ""
             return replace(verdict, reason=f"{said}{verdict.reason}")
     return verdict
+
+
+def _again(asked: Asked, link: Link) -> str:
+    """Say why a fork does not make a request that its recorded run made already; nothing where it may."""
+    from hark.patch.world import changes_world, websocket_changes_world
+
+    host = recorded_host(link.target, tls=link.tls)
+    for meant in meanings(asked.method, asked.path, asked.headers):
+        if handshake.wanted(asked.headers):
+            why = websocket_changes_world(host, meant.path, link.policy)
+        else:
+            why = changes_world(meant.method, host, meant.path, link.policy, asked.headers)
+        if why:
+            return why
+    return ""
 
 
 def _packed(asked: Asked, link: Link) -> Refusal | None:

@@ -52,6 +52,16 @@ class Link:
         return self.standing.now()
 
     @property
+    def live(self) -> bool:
+        """Tell whether servers are asked: always, but in a replay and in a fork before its branch point."""
+        return self.playback is None or self.playback.live
+
+    @property
+    def beyond(self) -> bool:
+        """Tell whether the run is beyond a fork's branch point, where the world is not changed again."""
+        return self.playback is not None and self.playback.beyond
+
+    @property
     def protocol(self) -> str:
         """Return the word for the record."""
         return "https" if self.tls else "http"

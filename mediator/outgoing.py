@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mitmproxy import http
 from mitmproxy.net.http.validate import validate_headers
 
+from hark.patch.apply import Sent
 from hark.policy.decide import Deny
 from mediator.fields import values_of
 from mediator.judgement import Asked, Forward, Refusal, judge
@@ -31,6 +32,18 @@ def judged(request: http.Request, link: Link) -> Forward | Refusal:
         headers=tuple(request.headers.fields),
     )
     return judge(asked, link)
+
+
+def made(request: http.Request, sent: Sent) -> http.Request:
+    """Return what is asked in place of a request: `sent` has its path, headers and body."""
+    other = request.copy()
+    other.headers = http.Headers(
+        tuple(field for field in sent.headers if field[0].lower() != b"transfer-encoding")
+    )
+    if sent.body or b"content-length" in {name.lower() for name, _ in sent.headers}:
+        other.headers["content-length"] = str(len(sent.body))
+    other.data.path = sent.path.encode()
+    return other
 
 
 @dataclass(frozen=True, slots=True)

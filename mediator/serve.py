@@ -25,6 +25,7 @@ from launcher.plan import Sockets
 from mediator import descriptors
 from mediator.addresses import AddressPool
 from mediator.borders import Borders
+from mediator.branching import Branching
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig, Recorder
 from mediator.credentials import Broker
@@ -89,7 +90,13 @@ class Mediator:
         self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
         self._ports = None if published is None or playback is not None else self._published(published)
         self._operator = None if playback is None else self._played(config, playback, published)
-        self._doors = Doors(config.mcp, self._ledger, self.broker, playback)
+        self._doors = Doors(config.mcp, self._ledger, self.broker, self._standing, playback)
+        if playback is not None:
+            engine, doors = self._engine, self._doors
+            branching = Branching(
+                config, self._ledger, self._standing, self.broker, engine=engine, doors=doors
+            )
+            playback.on_branch, playback.on_live = branching.pass_by, branching.go_live
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None

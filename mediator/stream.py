@@ -87,6 +87,12 @@ class Stream(layer.Layer):
         return self._upstream
 
     @property
+    def _played(self) -> bool:
+        """Tell whether the recording answers it."""
+        playback = self.link.playback
+        return playback is not None and playback.plays(self.transcript.exchange)
+
+    @property
     def _targets(self) -> tuple[bytes, ...]:
         """Return every path that the request may stand for."""
         if self._asked is None:

@@ -23,6 +23,7 @@ from hark.policy.decide import Deny
 from mediator import answers, bodies, handshake
 from mediator.bodies import StoppedError
 from mediator.ending import Ending
+from mediator.playback.words import WENT_LIVE
 from mediator.settled import SettledHook
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import Headers
@@ -88,6 +89,8 @@ class Talking(Ending):
                     self.link.ledger.injected(self.link.target, injection)
                 if piece.wire:
                     yield self._say(piece.wire, to_agent=not from_agent)
+            if from_agent and self._is_left:
+                yield from self._part_ways(WENT_LIVE, _GOING_AWAY, from_agent=False)
         except FramingError as error:
             who = "the agent" if from_agent else "the server"
             yield from self._part_ways(f"{who} {error}", error.code, from_agent=from_agent)
@@ -97,6 +100,11 @@ class Talking(Ending):
                 self.link.ledger.attempt(self.link.target, "websocket", self.link.sni_text, denied)
                 yield SettledHook()
             yield from self._part_ways(stopped.reason, _POLICY_VIOLATION, from_agent=from_agent)
+
+    @property
+    def _is_left(self) -> bool:
+        """Tell whether the run went live, and nobody is there to hear what the agent says in this."""
+        return self._played and self.link.live
 
     def _on_head_over(self) -> Commands:
         """The server's 101 is complete; the second time this is heard, the server has hung up."""

@@ -90,6 +90,8 @@ class Tunnel:
         self._down = _Way(False, broker.stopping(from_agent=False))  # noqa: FBT003
         self._task: asyncio.Task[None] | None = None
 
+    is_raw = True
+
     @property
     def busy(self) -> bool:
         """Tell whether the agent may still have sent something that is not recorded."""

@@ -63,9 +63,9 @@ def run(args: Args) -> int:
         output=args.text("o"),
         key=args.text("key"),
     )
-    answer = _set_output_apart() if args.flag("json") else None
+    answer = set_output_apart() if args.flag("json") else None
     try:
-        course = replay(asked, os.environ, say=say, ask=_asker())
+        course = replay(asked, os.environ, say=say, ask=asker())
     except PolicyError as error:
         raise UsageError(str(error)) from error
     except (ConfinementError, RecordError) as error:
@@ -74,11 +74,11 @@ def run(args: Args) -> int:
     for line in judgement.lines():
         say(line)
     if answer is not None:
-        _print_json(answer, judgement.record())
+        print_json(answer, judgement.record())
     return judgement.exit_code
 
 
-def _set_output_apart() -> int:
+def set_output_apart() -> int:
     """Lead what the command prints to standard error; return a descriptor of what standard output was."""
     sys.stdout.flush()
     kept = os.dup(1)
@@ -86,7 +86,7 @@ def _set_output_apart() -> int:
     return kept
 
 
-def _print_json(descriptor: int, record: dict[str, object]) -> None:
+def print_json(descriptor: int, record: dict[str, object]) -> None:
     from hark.cli.output import say_json
 
     os.dup2(descriptor, 1, inheritable=True)
@@ -94,7 +94,7 @@ def _print_json(descriptor: int, record: dict[str, object]) -> None:
     say_json(record)
 
 
-def _asker() -> "Ask | None":
+def asker() -> "Ask | None":
     """Ask at the terminal, where somebody sits at it."""
     if not (os.isatty(0) and os.isatty(2)):
         return None

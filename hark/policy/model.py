@@ -270,6 +270,8 @@ class Secret:
     hosts: tuple[HostRule, ...]
     surfaces: tuple[Surface, ...] = DEFAULT_SURFACES
     sigv4: str | None = None
+    missing: bool = False
+    """Whether there is no value: the agent of a fork holds the placeholder, and the forker named none."""
 
     def bound_to(self, host: str, port: int) -> bool:
         """Tell whether this canonical host may be sent the value on this port."""

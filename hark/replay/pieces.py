@@ -6,6 +6,7 @@ Always: each keeps the sequence number and the time of the event that it was rec
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hark.bundle.events import Branch
 from hark.bundle.fields import Pairs
 
 
@@ -83,8 +84,29 @@ class Called(NamedTuple):
     port: int
 
 
+class Branched(NamedTuple):
+    """The run went live here, as `event` says; in a fork that has still to happen, and there is none.
+
+    In an answer: its request was asked of a real server from here on.
+    """
+
+    event: Branch | None = None
+
+
 type Piece = (
-    Early | Head | Data | Tail | End | Failed | Withheld | Refused | Typed | Message | Changed | Called
+    Early
+    | Head
+    | Data
+    | Tail
+    | End
+    | Failed
+    | Withheld
+    | Refused
+    | Typed
+    | Message
+    | Changed
+    | Called
+    | Branched
 )
 
 

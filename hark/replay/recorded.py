@@ -17,6 +17,7 @@ from hark.bundle.events import (
     REFUSED,
     RUN_ENDED,
     BodyHash,
+    Branch,
     DnsDecision,
     DnsQuery,
     EgressAttempt,
@@ -41,6 +42,7 @@ from hark.replay.canonical import NO_RULES, Gathering, Rules
 from hark.replay.conversing import Conversing, is_compared, is_kept
 from hark.replay.pieces import (
     Action,
+    Branched,
     Changed,
     Data,
     Early,
@@ -57,6 +59,8 @@ from hark.replay.pieces import (
 )
 from hark.replay.talks import Talk
 
+REQUEST: Final = "request"
+"""The side of a branch at which the request itself was asked of a real server."""
 NO_ANSWER: Final = 502
 """The status of the page that hark answers with where there is no answer."""
 SWITCHED: Final = 101
@@ -171,6 +175,12 @@ class Recording:
     """When the operator's side connected to a published port."""
     changes: list[Part] = field(default_factory=list)
     """When the policy became another one."""
+    branches: list[Part] = field(default_factory=list)
+    """Where the run went live with an answer that was played; a request that was asked then has it itself."""
+    at_branches: dict[int, Changed] = field(default_factory=dict)
+    """The policies that came into force there, by the event of the branch."""
+    live_from: int | None = None
+    """The event from which on the run was live, at first."""
     unknown: tuple[int, int] | None = None
     """The first event of a kind that nobody here knows, and the kind."""
     ended: Action | None = None
@@ -213,6 +223,7 @@ class _Reading:
         self.recording.talks = conversing.talks
         self.recording.calls = conversing.calls
         self._policies = 0
+        self._branch = -1
 
     def act(self, frame: Frame, words: str, *, blocking: bool = True) -> Action:
         action = Action(frame.seq, frame.time_ns, words, blocking)
@@ -268,11 +279,13 @@ class _Reading:
             return
         recorded.closed = True
         if event.error.startswith(REFUSED):
-            recorded.parts = [Part(frame.seq, frame.time_ns, Refused(event.error.removeprefix(REFUSED)))]
+            kept = [part for part in recorded.parts if isinstance(part.piece, Branched)]
+            refused = Refused(event.error.removeprefix(REFUSED))
+            recorded.parts = [*kept, Part(frame.seq, frame.time_ns, refused)]
             return
         if event.error and _by_hark(event):
-            first = recorded.parts[0] if recorded.parts else frame
-            kept = [part for part in recorded.parts if isinstance(part.piece, Early)]
+            first = next((part for part in recorded.parts if not isinstance(part.piece, Branched)), frame)
+            kept = [part for part in recorded.parts if isinstance(part.piece, (Early, Branched))]
             recorded.parts = [*kept, Part(first.seq, first.time_ns, Failed(event.error))]
             return
         if recorded.is_websocket(event.status):
@@ -284,7 +297,7 @@ class _Reading:
                 recorded.left = self.act(frame, f"the agent's going away from {recorded}")
             self._part(frame, event.exchange, Withheld(event.error), closed=True)
             return
-        alone = not recorded.parts or all(isinstance(part.piece, Early) for part in recorded.parts)
+        alone = all(isinstance(part.piece, (Early, Branched)) for part in recorded.parts)
         self._fill_head(recorded, frame, event, ends=alone and not event.error)
         last = Failed(event.error) if event.error else End()
         self._part(frame, event.exchange, last, closed=True)
@@ -326,7 +339,18 @@ class _Reading:
         self._policies += 1
         if self._policies > 1:
             changed = Changed(event.source, event.raw)
-            self.recording.changes.append(Part(frame.seq, frame.time_ns, changed))
+            if frame.seq == self._branch + 1:
+                self.recording.at_branches[self._branch] = changed
+            else:
+                self.recording.changes.append(Part(frame.seq, frame.time_ns, changed))
+
+    def branch(self, frame: Frame, event: Branch) -> None:
+        self._branch = frame.seq
+        if self.recording.live_from is None:
+            self.recording.live_from = frame.seq
+        recorded = self._open(event.exchange) if event.side == REQUEST else None
+        part = Part(frame.seq, frame.time_ns, Branched(event), 0 if recorded is None else recorded.sent)
+        (self.recording.branches if recorded is None else recorded.parts).append(part)
 
     def unknown(self, frame: Frame, event: Unknown) -> None:
         if self.recording.unknown is None:
@@ -369,7 +393,8 @@ class _Reading:
                 recorded.closed = True
                 last = recorded.parts[-1] if recorded.parts else recorded.head
                 if any(isinstance(part.piece, Head) and not part.piece.status for part in recorded.parts):
-                    recorded.parts.clear()  # what came of it has no head: that would have been in its end
+                    # What came of it has no head: that would have been in its end.
+                    recorded.parts = [part for part in recorded.parts if isinstance(part.piece, Branched)]
                 frame = Frame(last.seq, last.time_ns, None)
                 self._part(frame, exchange, Withheld("the recording ends"), closed=True)
         self.recording.actions.sort(key=lambda action: action.seq)
@@ -454,6 +479,7 @@ _READERS: Final[Mapping[type[Any], _Reader]] = {
     TunnelData: _Reading.tunnel,
     McpMessage: _Reading.mcp,
     PolicyLoaded: _Reading.policy,
+    Branch: _Reading.branch,
     Unknown: _Reading.unknown,
     EgressAttempt: _Reading.attempt,
     EgressDecision: _Reading.decision,

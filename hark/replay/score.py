@@ -265,6 +265,33 @@ class Score:
         """Return the recorded time of the last thing that was matched or released."""
         return self._last[1]
 
+    @property
+    def verified(self) -> int:
+        """Return how many recorded actions the agent has done again."""
+        return sum(action.done for action in self._actions)
+
+    @property
+    def is_beyond(self) -> bool:
+        """Tell whether the recorded run was live where the replay is."""
+        live_from = self.recording.live_from
+        return live_from is not None and self._last[0] >= live_from
+
+    @property
+    def under_way(self) -> Mapping[int, Live]:
+        """Return the replay's exchanges that have not ended, by number."""
+        return self._live
+
+    def number_of(self, recorded: Recorded | None) -> int:
+        """Return the replay's number of a recorded exchange; 0 where it has none."""
+        found = (live for live in (*self._live.values(), *self._over) if live.recorded is recorded)
+        return next((live.request.exchange for live in found if recorded is not None), 0)
+
+    def is_used(self, exchange: int) -> bool:
+        """Tell whether a recorded answer was used to its end; `exchange` is its number there."""
+        recorded = self.recording.exchanges.get(exchange)
+        found = (live for live in (*self._live.values(), *self._over) if live.recorded is recorded)
+        return any(live.at >= len(live.recorded.parts) for live in found if live.recorded is not None)
+
     # What the agent does.
 
     def _request(self, event: LlmRequest) -> Miss | None:

@@ -23,6 +23,7 @@ from mediator.mcp.log import BY_HARK, Log
 from mediator.mcp.program import Program
 from mediator.mcp.server import Server
 from mediator.mcp.talk import Answered, Passed, Refused, Talk
+from mediator.playback.words import WENT_LIVE
 from mediator.scan import FoundError
 from mediator.text import as_text
 from mediator.transport import Streams
@@ -48,8 +49,12 @@ class Connection:
         warn: Callable[[str], None],
         *,
         playback: Playback | None = None,
+        again: Callable[[str], str] = lambda _tool: "",
     ) -> None:
-        """`playback` answers in place of the server, in a replay."""
+        """`playback` answers in place of the server, in a replay.
+
+        `again` says why a tool is not called, in a fork, or nothing.
+        """
         self._program = program
         self._ledger = ledger
         self._warn = warn
@@ -57,7 +62,7 @@ class Connection:
         self._broker = broker
         self._reader, self._writer = streams
         self._log = Log(program.name, ledger)
-        self._talk = Talk(program.tools, "allow_tools", ledger.next_exchange)
+        self._talk = Talk(program.tools, "allow_tools", ledger.next_exchange, again)
         self._server: Server | PlayedServer | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -134,6 +139,10 @@ class Connection:
         self._log.message(line, from_agent=True)
         for call in verdict.calls:
             self._log.call(call)
+        if self._playback is not None and self._playback.live:
+            self._warn(printable(f"{self._program}: {WENT_LIVE}"))
+            self.stop(WENT_LIVE)
+            return
         server = await self._started()
         if server is None:
             return

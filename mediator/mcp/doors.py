@@ -10,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from hark.policy.decide import Allow, Deny
+from hark.policy.model import Policy
 from launcher.plan import GATEWAY_V4
 from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
+from mediator.standing import Standing
 from mediator.transport import Streams, reset
 
 if TYPE_CHECKING:
@@ -39,11 +42,13 @@ class Doors:
         programs: Iterable[Program],
         ledger: Ledger,
         broker: Broker,
+        standing: Standing,
         playback: Playback | None = None,
     ) -> None:
         self._programs = {program.port: program for program in programs}
         self._ledger = ledger
         self._broker = broker
+        self._standing = standing
         self._playback = playback
         self._open: set[Connection] = set()
         self._made = 0
@@ -53,6 +58,14 @@ class Doors:
     def at(self, target: Destination) -> Program | None:
         """Return whose door a connection was made to."""
         return self._programs.get(target.port) if target.host == GATEWAY_V4 else None
+
+    def branched(self, policy: Policy, programs: Iterable[Program]) -> None:
+        """Have another policy's tools behind the same doors, and in a fork its servers."""
+        tools = {server.name: server.tools for server in policy.mcp}
+        live = {program.name: program for program in programs}
+        for port, program in self._programs.items():
+            found = live.get(program.name, program)
+            self._programs[port] = replace(found, port=port, tools=tools.get(program.name, program.tools))
 
     async def serve(self, program: Program, target: Destination, streams: Streams) -> None:
         """Carry a connection to its end. Raises RecordError."""
@@ -68,16 +81,40 @@ class Doors:
             await self._ledger.settled()
             reset(streams.writer.transport)
             return
+        if self._is_live and not program.argv:
+            why = f"{program} is not started in this fork; name it in the policy that -policy gives"
+            self._ledger.attempt(target, PROTOCOL, "", Deny(why, ""))
+            await self._ledger.settled()
+            reset(streams.writer.transport)
+            return
         self._ledger.attempt(target, PROTOCOL, "", Allow(str(program)))
         await self._turn()
         connection = Connection(
-            program, self._ledger, self._broker, streams, self._warn, playback=self._playback
+            program,
+            self._ledger,
+            self._broker,
+            streams,
+            self._warn,
+            playback=None if self._is_live else self._playback,
+            again=lambda tool: self._again(program, tool),
         )
         self._open.add(connection)
         try:
             await connection.serve()
         finally:
             self._open.discard(connection)
+
+    @property
+    def _is_live(self) -> bool:
+        return self._playback is not None and self._playback.live
+
+    def _again(self, program: Program, tool: str) -> str:
+        """Say why a fork does not call a tool again; nothing where it may, or where this is no fork."""
+        if self._playback is None or not self._playback.beyond:
+            return ""
+        from hark.patch.world import tool_changes_world
+
+        return tool_changes_world(program.name, tool, self._standing.policy)
 
     async def _turn(self) -> None:
         """In a replay, wait for the turn of what was just decided."""

@@ -55,8 +55,12 @@ class Refused:
 class Talk:
     """The state of one connection. `number` MUST return another number each time."""
 
-    def __init__(self, tools: Tools, key: str, number: Callable[[], int]) -> None:
+    def __init__(
+        self, tools: Tools, key: str, number: Callable[[], int], again: Callable[[str], str] = lambda _: ""
+    ) -> None:
+        """`again` says why a tool is not called a second time, in a fork, or nothing."""
         self._tools = tools
+        self._again = again
         self._key = key
         self._number = number
         self._pending: dict[Id, Asked] = {}
@@ -66,7 +70,7 @@ class Talk:
         packet = read(line)
         calls = [message for message in packet.messages if isinstance(message, Call)]
         asked = tuple(Asked(self._number(), readable(call.tool), compact(call.arguments)) for call in calls)
-        denied = judge(self._tools, packet, self._key) or self._overtaken(calls)
+        denied = judge(self._tools, packet, self._key) or self._repeated(calls) or self._overtaken(calls)
         if denied is not None:
             return Refused(denied, asked, answer(packet, denied.words))
         for call, one in zip(calls, asked, strict=True):
@@ -90,6 +94,11 @@ class Talk:
                 if asked is not None:
                     found.append(Answered(asked, message.result, message.is_error))
         return tuple(found)
+
+    def _repeated(self, calls: list[Call]) -> Denied | None:
+        """Deny a call that changes the world and was made already."""
+        found = ((readable(call.tool), self._again(readable(call.tool))) for call in calls)
+        return next((Denied(tool, why, "") for tool, why in found if why), None)
 
     def _overtaken(self, calls: list[Call]) -> Denied | None:
         """Deny a call whose answer could be taken for another's, or one more than are kept."""

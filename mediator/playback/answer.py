@@ -26,6 +26,7 @@ from mitmproxy.proxy.layers.http._events import (
 
 from hark.bundle.fields import Pairs
 from hark.replay.pieces import (
+    Branched,
     Called,
     Changed,
     Data,
@@ -43,6 +44,7 @@ from hark.replay.pieces import (
 )
 from mediator.playback.frames import Frames
 from mediator.playback.playback import Playback
+from mediator.playback.words import NO_MORE, NOT_THE_RECORDED
 from mediator.talking import SWITCHED
 from mediator.wire import InterimHeaders
 
@@ -62,6 +64,11 @@ class AnswerFailed(HttpEvent):
     """There is no, or no whole, answer, for the recorded reason."""
 
     reason: str
+
+
+@dataclass
+class AskedAnew(HttpEvent):
+    """The run went live at this request: it is judged again, and in a fork asked of its real server."""
 
 
 class PlayedServer(layer.Layer):
@@ -97,11 +104,15 @@ class PlayedServer(layer.Layer):
             self._playing = self._playback.wanted(self._exchange) is not None
             if self._playing:
                 yield from self._play()
+            elif isinstance(event, RequestEndOfMessage) and self._playback.live:
+                yield ReceiveHttp(AnswerFailed(self._stream_id, NOT_THE_RECORDED))
 
     def _play(self) -> layer.CommandGenerator[None]:
         while not self.over and (part := self._playback.upcoming(self._exchange)) is not None:
             turn = TurnHook(part, self._stream_id)
             yield turn
+            if self._playback.live and not turn.granted and not self.over:
+                yield ReceiveHttp(AnswerFailed(self._stream_id, NO_MORE))
             if self.over or not turn.granted:
                 break
             yield from self._let_in(part)
@@ -143,6 +154,8 @@ def said(piece: Piece, stream_id: int) -> Iterator[HttpEvent]:
             yield ResponseEndOfMessage(stream_id)
         case Failed():
             yield AnswerFailed(stream_id, piece.reason)
+        case Branched():
+            yield AskedAnew(stream_id)
         case Withheld() | Refused() | Typed() | Message() | Changed() | Called():
             return
         case _:

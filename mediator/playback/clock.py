@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from hark.bundle.events import Branch
+
 
 class Clock(Protocol):
     """The clocks that the agent reads."""
@@ -14,11 +16,21 @@ class Clock(Protocol):
         """
         ...
 
+    def branched(self, branch: Branch, time_ns: int) -> None:
+        """Go on from here as the recorded run did when it went live, `time_ns` after it began.
+
+        MUST be called right after the release of that moment.
+        """
+        ...
+
 
 class RealClock:
     """Leaves the agent's clocks as they are."""
 
     def release(self, time_ns: int, gap_ns: int) -> None:
+        """Do nothing."""
+
+    def branched(self, branch: Branch, time_ns: int) -> None:
         """Do nothing."""
 
 

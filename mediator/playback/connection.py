@@ -11,6 +11,7 @@ from hark.errors import UpstreamError
 from hark.replay.pieces import Data, Failed, Part
 from hark.replay.talks import LiveTalk
 from mediator.playback.playback import Playback
+from mediator.playback.words import WENT_LIVE
 from mediator.transport import Streams
 from mediator.tunnel import BrokenError
 
@@ -51,6 +52,8 @@ class PlayedSide:
 
     async def drain(self) -> None:
         """Break, where the other side had half-closed and this was found at what the agent said last."""
+        if self._playback.live:
+            raise BrokenError(WENT_LIVE)
         part = self._talk.part
         if not self._ended or part is None or not isinstance(part.piece, Failed):
             return

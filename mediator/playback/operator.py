@@ -17,7 +17,8 @@ from hark.replay.talks import Talk
 from mediator.engine import Engine
 from mediator.ledger import Ledger
 from mediator.playback.connection import NO_CONNECTION
-from mediator.playback.playback import Divergence, Playback
+from mediator.playback.playback import Playback
+from mediator.playback.report import Divergence
 from mediator.transport import Streams
 from mediator.tunnel import Caller
 
@@ -59,6 +60,7 @@ class Operator:
         changes = [part for part in recording.changes if part.seq in self._changes]
         waiting = [
             *map(self._change_at, changes),
+            *map(self._branch_at, recording.branches),
             *(self._call(part, talk) for part, talk in recording.calls),
         ]
         self._tasks = [asyncio.create_task(one) for one in waiting]
@@ -73,6 +75,11 @@ class Operator:
         if await self._playback.own_turn(part, "a change of the policy"):
             self._change(*self._changes[part.seq])
             self._playback.passed(part)
+
+    async def _branch_at(self, part: Part) -> None:
+        """Have the run go live where it did: that it is released does all there is to do."""
+        await self._playback.own_turn(part, "the branch point")
+        self._playback.passed(part)
 
     async def _call(self, part: Part, talk: Talk) -> None:
         if not await self._playback.own_turn(part, str(talk)):

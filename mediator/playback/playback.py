@@ -22,11 +22,13 @@ from typing import Final
 
 from hark.bundle.events import Event, Input
 from hark.errors import BundleError
-from hark.replay.pieces import Action, Data, End, Failed, Head, Part, Piece, Refused, Withheld
+from hark.replay.pieces import Action, Branched, Data, End, Head, Part, Piece, Refused
 from hark.replay.recorded import Recorded, words_of
 from hark.replay.score import Score
 from hark.replay.talks import Differs, LiveTalk
+from mediator.playback.altering import Altering
 from mediator.playback.clock import Clock, Idle, RealClock, Starved, always_idle, never_starved
+from mediator.playback.report import Divergence, Report, stall
 
 STALL_S: Final = 5.0  # more than a program takes to start another; below what a person waits without asking
 STALL_TIMES: Final = 3  # of what the recording took: this machine may be slower
@@ -50,38 +52,6 @@ type Contents = Callable[[int], bytes | None]
 
 def all_held(_seq: int) -> None:
     """Say that whatever was recorded is held."""
-
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """Why a replay cannot go on as the recording did."""
-
-    kind: str
-    """`miss`: no such request was recorded; `difference`: it said something else in a connection; `stall`:
-    something did not come; `policy`: it was allowed and was refused then, or the other way round;
-    `uncovered`: it was recorded in a way that is not played back."""
-    words: str
-    """One sentence for the user."""
-    event: int | None = None
-    """The event of the recording that it is about."""
-    details: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What playback came to."""
-
-    released: int
-    held: int
-    """How many releases had to wait for the agent to do what came before them."""
-    held_s: float
-    """For how long in all."""
-    early: tuple[str, ...]
-    """What went on before its turn."""
-    unconsumed: tuple[str, ...]
-    """Recorded answers that were not used to their end."""
-    divergences: tuple[Divergence, ...]
-    dials: int
 
 
 @dataclass(slots=True)
@@ -143,6 +113,25 @@ class Playback:
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = False
+        self.live = False
+        """Whether servers are asked: true of a fork, from its branch point on."""
+        self.altering: Altering | None = None
+        """What changes requests before a server is asked, in a fork."""
+        self.on_branch: Callable[[Part], None] = _passed_by
+        """Told where the recorded run went live, once the clocks have been moved. May raise RecordError."""
+        self.on_live: Callable[[int, int], None] = _live_by
+        """Told where a fork goes live: its number of the exchange, and how many actions were verified. MUST
+        have put all into force that is different from there on. May raise RecordError."""
+
+    @property
+    def beyond(self) -> bool:
+        """Tell whether the agent is where it was, or is, live: what changes the world is refused there."""
+        return self.live or self.score.is_beyond
+
+    def plays(self, exchange: int) -> bool:
+        """Tell whether the recording answers an exchange; else a server is asked."""
+        del exchange
+        return True
 
     def start(self) -> None:
         """Begin to conduct. MUST be called in the event loop."""
@@ -358,7 +347,7 @@ class Playback:
         )
 
     async def _conduct(self) -> None:
-        while True:
+        while not self.live:
             self._changed.clear()
             part = self.score.next()
             waiting = None if part is None else self._waiting.get(part.seq)
@@ -412,6 +401,7 @@ class Playback:
         at = part.time_ns - 1 if isinstance(part.piece, Head) else part.time_ns
         self._clock.release(at, max(0, at - self._last_ns))
         self._last_ns, self._last_real = max(part.time_ns, self._last_ns), now
+        self._reached(part)
         self._writing = part
         self._written.clear()
         self.score.released(part)
@@ -421,6 +411,12 @@ class Playback:
                 async with asyncio.timeout(WRITE_S):
                     await self._written.wait()
         self._writing = None
+
+    def _reached(self, part: Part) -> None:
+        """Take that all before a part has been done: it comes in next. Raises RecordError."""
+        if isinstance(part.piece, Branched) and part.piece.event is not None:
+            self._clock.branched(part.piece.event, part.time_ns)
+            self.on_branch(part)
 
     async def _hold(self) -> None:
         """Wait for something to change; see whether it ever will."""
@@ -450,7 +446,7 @@ class Playback:
             self._early(part, words, awaited)
             return True
         if not connections and idle_s > gap * STALL_TIMES + self._stall_s:
-            self.diverge(_stall(part, words, awaited))
+            self.diverge(stall(part, words, awaited))
             return True
         return False
 
@@ -469,25 +465,16 @@ class Playback:
         self._changed.set()
 
 
+def _passed_by(_part: Part) -> None:
+    """Do nothing."""
+
+
+def _live_by(_exchange: int, _verified: int) -> None:
+    """Do nothing."""
+
+
 def _is_along(before: Part, part: Part) -> bool:
     """Tell whether a part of an answer was recorded in one, or as good as in one, with the one before it."""
     if isinstance(part.piece, Data):
         return isinstance(before.piece, Head) and before.seq == part.seq
     return isinstance(part.piece, End) and part.time_ns - before.time_ns < ALONG_NS
-
-
-def _stall(part: Part, words: str, awaited: Action | None) -> Divergence:
-    what = "its next piece"
-    if isinstance(part.piece, (Head, Failed)):
-        what = "its beginning"
-    if awaited is None and isinstance(part.piece, Withheld):
-        words = f"the agent waits for more of {words} than was recorded before the recording ends"
-        return Divergence("stall", f"{words} (event {part.seq})", part.seq)
-    if awaited is None:
-        return Divergence("stall", f"the agent takes no more of {words} (event {part.seq})", part.seq)
-    return Divergence(
-        "stall",
-        f"{awaited.words} (event {awaited.seq}) did not come, and {words} waits for it with {what} "
-        f"(event {part.seq})",
-        awaited.seq,
-    )

@@ -10,12 +10,32 @@ import re
 import secrets
 import string
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from hark.policy.model import Secret, SecretSpec
 
 _MADE_BY_HARK: Final = re.compile(r"[!-~]{0,4096}hark[A-Za-z0-9]{20}[!-~]{0,16384}")
 _ALPHABET: Final = string.ascii_letters + string.digits
+
+
+def behind(
+    held: Iterable[Secret], specs: Iterable[SecretSpec], values: Mapping[str, str]
+) -> tuple[Secret, ...]:
+    """Return what stands behind the same placeholders where another policy comes into force.
+
+    `values` has real ones by name. What that policy does not name has no value, and what has none of it here
+    keeps its stand-in: it is a replay.
+    """
+    named = {spec.name: spec for spec in specs}
+    return tuple(_behind(one, named.get(one.name), values) for one in held)
+
+
+def _behind(held: Secret, spec: SecretSpec | None, values: Mapping[str, str]) -> Secret:
+    if spec is None:
+        return replace(held, hosts=(), sigv4=None, missing=True)
+    value = values.get(held.name, held.value)
+    return Secret(held.name, value, held.placeholder, spec.hosts, spec.surfaces, spec.sigv4)
 
 
 def stand_ins(specs: Iterable[SecretSpec], env: Mapping[str, str]) -> tuple[Secret, ...]:

@@ -14,7 +14,7 @@ from hark.recalled import recall
 from hark.replay.canonical import NO_RULES
 from hark.replay.renamed import Renaming
 from hark.replaying import Course
-from mediator.playback.playback import Divergence, Report
+from mediator.playback.report import Divergence, Report
 from tests.support.recordings import bundle
 
 

@@ -14,6 +14,7 @@ from hark.bundle.events import PolicyLoaded
 from hark.policy.model import DEFAULT_SURFACES, HostRule, Policy, Rule, Secret, Surface
 from launcher.plan import Sockets
 from mediator.authority import Destination
+from mediator.branching import Ahead, InForce
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig
 from mediator.credentials import Broker
@@ -149,6 +150,8 @@ def running(
     published: Opened | None = None,
     playback: Playback | None = None,
     changes: Mapping[int, tuple[Policy, PolicyLoaded]] | None = None,
+    ahead: Ahead | None = None,
+    branches: Mapping[int, InForce] | None = None,
 ) -> Iterator[Rig]:
     """Run a mediator that allows `allow` and what `rules` say, or under `policy`."""
     recorder = recorder or ListRecorder()
@@ -163,6 +166,8 @@ def running(
         mcp=mcp,
         playback=playback,
         changes=changes or {},
+        ahead=ahead,
+        branches=branches or {},
     )
     with ExitStack() as stack:
         sockets = loopback_sockets()

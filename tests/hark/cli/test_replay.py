@@ -92,9 +92,9 @@ def test_a_command_line_that_makes_no_sense_is_usage(words, capsys):
 
 def test_nobody_is_asked_where_nobody_sits(monkeypatch):
     monkeypatch.setattr("os.isatty", lambda descriptor: descriptor == 2)
-    assert command._asker() is None
+    assert command.asker() is None
     monkeypatch.setattr("os.isatty", lambda descriptor: True)
-    assert command._asker() is not None
+    assert command.asker() is not None
 
 
 @pytest.mark.parametrize(

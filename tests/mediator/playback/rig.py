@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hark.bundle.bounds import RunEnd, RunStart
-from hark.bundle.events import Event, decode
+from hark.bundle.events import Branch, Event, decode
 from hark.bundle.header import Header
 from hark.bundle.walk import BundleFile
 from hark.bundle.writer import Writer
@@ -18,7 +18,8 @@ from hark.replay.diverge import compare
 from hark.replay.recorded import Frame
 from hark.replay.score import Score
 from mediator.playback.clock import Idle, always_idle
-from mediator.playback.playback import Divergence, Playback
+from mediator.playback.playback import Playback
+from mediator.playback.report import Divergence
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import Rig, running
 
@@ -64,6 +65,10 @@ class Steps:
     def release(self, time_ns: int, gap_ns: int) -> None:
         """As the protocol says."""
         self.moved.append((time_ns, gap_ns))
+
+    def branched(self, branch: Branch, time_ns: int) -> None:
+        """As the protocol says."""
+        del branch, time_ns
 
 
 @dataclass

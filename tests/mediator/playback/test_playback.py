@@ -10,7 +10,8 @@ from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd, Res
 from hark.errors import BundleError
 from hark.replay.pieces import Data, End, Part
 from hark.replay.score import Score
-from mediator.playback.playback import Divergence, Playback
+from mediator.playback.playback import Playback
+from mediator.playback.report import Divergence
 from tests.mediator.playback.rig import changed, frames_of, playing, recording
 from tests.mediator.rig import API, Rig, pair
 
