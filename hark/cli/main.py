@@ -20,6 +20,7 @@ from hark.errors import HarkError, UsageError
 COMMANDS: Final = (
     "run",
     "replay",
+    "fork",
     "trust",
     "doctor",
     "verify",

@@ -4,13 +4,15 @@ import json
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.rig import Desk, ok
-from tests.e2e.test_replay import PYTHON
+from tests.e2e.test_replay import PYTHON, replay
 from tests.fakes.upstream import serving
 from tests.support.user import identity
 
@@ -67,19 +69,27 @@ LIVE_FROM = 2
 """The turn that begins after the answer to request 1, at which each run here goes live."""
 
 
-def record(at: Desk) -> list[dict[str, Any]]:
-    """What the agent printed, turn by turn, of a run against a server that is then stopped."""
+@contextmanager
+def answering(at: Desk) -> Iterator[list[str]]:
+    """Options that allow a server and lead to it, while there is one."""
+    with serving("api.example") as upstream:
+        for turn in range(4):
+            upstream.on(f"/{turn}")(lambda call: call.reply(200, b"answer"))
+        yield at.toward(upstream, "api.example")
+
+
+def record(at: Desk, options: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """What the agent printed, turn by turn; without options, of a run against a server that is gone."""
+    if not options:
+        with answering(at) as found:
+            return record(at, found)
     at.write("agent.py", AGENT)
     if shutil.which("cc"):
         source = at.write("draw.c", DRAW)
         for name, more in (("draw", ["-static"]), ("linked", [])):
             subprocess.run(["cc", *more, "-o", source.parent / name, source], check=True)
             (source.parent / name).chmod(0o755)
-    with serving("api.example") as upstream:
-        for turn in range(4):
-            upstream.on(f"/{turn}")(lambda call: call.reply(200, b"answer"))
-        options = at.toward(upstream, "api.example")
-        return told(ok(at.run(*options, "--", PYTHON, "agent.py", NODE)).stdout)
+    return told(ok(at.run(*options, "--", PYTHON, "agent.py", NODE)).stdout)
 
 
 def branched(
@@ -93,14 +103,19 @@ def branched(
 ) -> list[dict[str, Any]]:
     """What it printed in a replay that goes live before `turn`, with its bundle as `name`."""
     path = at.project.parent / of
-    listed = ok(at.hark("inspect", "--json", "-kind", "LlmResponseChunk", path)).stdout
-    event = [json.loads(line)["seq"] for line in listed.splitlines()][turn - 1]
+    event = events(path, at, "LlmResponseChunk")[turn - 1]["seq"]
     words = ("replay", "-o", at.project.parent / name, path)
     argv = [at.user.python, "-m", "tests.support.branching", str(event), str(shift_s), seed, *map(str, words)]
     env = dict(at.user.env) | at.env | {"PYTHONPATH": str(ROOT)}
     options: dict[str, Any] = {"cwd": at.project, "env": env, **identity(at.user)}
     ended = subprocess.run(argv, capture_output=True, text=True, timeout=90, check=False, **options)
     return told(ok(ended).stdout)
+
+
+def events(bundle: Path, at: Desk, kind: str) -> list[dict[str, Any]]:
+    """What `hark inspect` says of a bundle's events of a kind."""
+    listed = ok(at.hark("inspect", "--json", "-kind", kind, bundle)).stdout
+    return [json.loads(line) for line in listed.splitlines()]
 
 
 def drawn(turns: list[dict[str, Any]]) -> list[str]:
@@ -146,3 +161,52 @@ def test_where_the_machines_clock_is_behind_the_agents_goes_on(rootless: Desk) -
     assert times == sorted(times)
     assert len(set(times[2 * LIVE_FROM :])) > LIVE_FROM  # it does not stand still
     assert all(0 <= time_ - parent[LIVE_FROM - 1]["after"] < 60 for time_ in times[2 * LIVE_FROM :])
+
+
+def test_a_replay_of_a_fork_repeats_both_halves_and_so_does_its_own(rootless: Desk) -> None:
+    record(rootless)
+    fork = branched(rootless, "1.hark")
+    child = branched(rootless, "2.hark", turn=LIVE_FROM + 1, of="1.hark")
+    assert child[: LIVE_FROM + 1] == fork[: LIVE_FROM + 1]
+    assert not set(drawn(child[LIVE_FROM + 1 :])) & set(drawn(fork))
+    for name, printed, branches in (("1.hark", fork, 1), ("2.hark", child, 2)):
+        folder = rootless.project.parent
+        for bundle, again in ((name, f"a.{name}"), (f"a.{name}", f"b.{name}")):
+            ended = ok(replay(rootless, "-o", folder / again, bundle=folder / bundle))
+            assert "hark: REPLAY-EQUAL, " in ended.stderr
+            assert told(ended.stdout) == printed
+            assert said(rootless, folder / again) == said(rootless, folder / name)
+            assert len(said(rootless, folder / again)) == branches
+
+
+def said(at: Desk, bundle: Path) -> list[tuple[Any, ...]]:
+    """Where, when and how a bundle went live, by its own word."""
+    return [(event["time_ns"], event["fields"]) for event in events(bundle, at, "Branch")]
+
+
+def forked(
+    at: Desk, options: Sequence[str], turn: int, kind: str, name: str, of: str = "run.hark"
+) -> list[dict[str, Any]]:
+    """What it printed in a fork that goes live before `turn`, at the request or the answer before that."""
+    folder = at.project.parent
+    event = events(folder / of, at, kind)[turn - 1]["seq"]
+    words = [word for word in options if not word.startswith("-policy")]
+    return told(ok(at.hark("fork", "-at", str(event), *words, "-o", folder / name, folder / of)).stdout)
+
+
+@pytest.mark.parametrize("kind", ["LlmRequest", "LlmResponseChunk"])
+def test_a_fork_that_asks_live_servers_replays_and_so_does_its_child(rootless: Desk, kind: str) -> None:
+    folder = rootless.project.parent
+    with answering(rootless) as options:
+        parent = record(rootless, options)
+        fork = forked(rootless, options, LIVE_FROM, kind, "1.hark")
+        child = forked(rootless, options, LIVE_FROM + 1, kind, "2.hark", of="1.hark")
+    live = LIVE_FROM
+    assert fork[:live] == parent[:live]
+    assert child[: live + 1] == fork[: live + 1]
+    assert not set(drawn(fork[live:])) & set(drawn(parent))
+    assert not set(drawn(child[live + 1 :])) & set(drawn(fork))
+    for name, printed in (("1.hark", fork), ("2.hark", child)):
+        ended = ok(replay(rootless, "-o", folder / f"a.{name}", bundle=folder / name))
+        assert told(ended.stdout) == printed
+        assert said(rootless, folder / f"a.{name}") == said(rootless, folder / name)

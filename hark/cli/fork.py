@@ -1,0 +1,112 @@
+"""`hark fork`: a recorded run once more up to one point, one thing changed there, and live from then on."""
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from hark.cli.spec import Args, Option, Positional, Spec
+from hark.errors import ConfinementError, PatchError, PolicyError, RecordError, ReplayError, UsageError
+
+if TYPE_CHECKING:
+    from hark.fork.forking import Wanted
+
+UNPATCHED: Final = "FORK-UNPATCHED"
+MAX_PATCH: Final = 16 << 20
+
+SPEC: Final = Spec(
+    "fork",
+    "run a recorded agent again up to one point, change one thing there, and go on live",
+    (
+        Option("at", "the branch point: an event's number, HOST/PATH#K or last-request", "N", required=True),
+        Option("patch", "make this patch on the answer or the request there (docs/patch.md)", "FILE"),
+        Option("model", "have every live request ask this model instead of the one that it names", "NAME"),
+        Option("set", "set this JSON value in live requests; may be repeated", "POINTER=VALUE", repeat=True),
+        Option("policy", "from the branch point on, this policy with its secrets and tool servers", "FILE"),
+        Option("upstream", "dial HOST at another address; may be repeated", "HOST=ADDR[:PORT]", repeat=True),
+        Option("upstream-ca", "trust these roots for upstreams too; may be repeated", "PEM", repeat=True),
+        Option("via-proxy", "dial upstreams through the proxies that your environment names"),
+        Option("trust-bundle", "run what a bundle asks for though nobody you trust has signed it"),
+        Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
+        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
+        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
+        Option("workdir", "work on a copy of this directory, and not on the bundle's of the project", "DIR"),
+        Option("keep", "keep the copy that the command worked on in this new directory", "DIR"),
+        Option("o", "where the fork's own bundle goes; without it, where `hark ls` finds it", "OUT"),
+        Option("key", "sign that with this private key instead of your own", "FILE"),
+        Option("json", "print the verdict as one JSON object, and the command's own output on stderr"),
+    ),
+    positionals=(Positional("BUNDLE", "the bundle to fork, or the id of a run of this machine"),),
+    about=(
+        "The command starts as it was recorded and has to do the same up to the branch point. From there on\n"
+        "real servers answer it, by your policy and your secrets, and what it does is recorded as in a run.\n"
+        "Without -policy the recorded rules stay, without any secret. What may change the world is not done\n"
+        "again unless the policy says may_reexecute.\n"
+        "\n"
+        "Exit code: 0 forked, 1 diverged, incomplete or unpatched, 2 usage, 3 the bundle breaks off, 4 not\n"
+        "replayable."
+    ),
+)
+
+
+def run(args: Args) -> int:
+    """Fork, say the verdict, and return its exit code."""
+    from hark.installation import isolate_imports
+
+    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    from hark.cli.replay import asker, print_json, set_output_apart
+    from hark.cli.run import say
+    from hark.fork.forking import fork
+    from hark.fork.verdict import judge
+
+    wanted = _wanted(args)
+    answer = set_output_apart() if args.flag("json") else None
+    try:
+        outcome = fork(wanted, os.environ, say=say, ask=asker())
+    except PatchError as error:
+        say(f"{UNPATCHED}: {error}; nothing was started")
+        if answer is not None:
+            print_json(answer, {"verdict": UNPATCHED, "exit_code": error.exit_code, "why": str(error)})
+        return error.exit_code
+    except PolicyError as error:
+        raise UsageError(str(error)) from error
+    except (ConfinementError, RecordError) as error:
+        raise ReplayError(str(error)) from error
+    verdict = judge(outcome)
+    for line in verdict.lines():
+        say(line)
+    if answer is not None:
+        print_json(answer, verdict.record())
+    return verdict.exit_code
+
+
+def _wanted(args: Args) -> "Wanted":
+    from hark.cli.bundles import checked
+    from hark.fork.forker import Outward
+    from hark.fork.forking import Wanted
+    from hark.given import read_given
+    from hark.patch.rewrite import Rewrites, read_model, read_set
+    from hark.replaying import Asked
+    from hark.restaging import Given
+
+    at = args.text("at")
+    if at is None:
+        raise UsageError("hark fork needs -at: an event's number, HOST/PATH#K or last-request")
+    patch, model = args.text("patch"), args.text("model")
+    return Wanted(
+        replay=Asked(
+            bundle=checked(args.positional("BUNDLE")),
+            given=Given(None, args.texts("read"), args.texts("write"), args.text("workdir")),
+            trust=args.flag("trust-bundle"),
+            trusted_keys=args.text("trusted-keys"),
+            keep=args.text("keep"),
+            output=args.text("o"),
+            key=args.text("key"),
+        ),
+        at=at,
+        policy=args.text("policy"),
+        patch=None if patch is None else read_given(patch, MAX_PATCH, "-patch"),
+        patch_source=patch or "",
+        rewrites=Rewrites(
+            None if model is None else read_model(model), tuple(read_set(word) for word in args.texts("set"))
+        ),
+        outward=Outward(args.texts("upstream"), args.texts("upstream-ca"), args.flag("via-proxy")),
+    )

@@ -1,0 +1,251 @@
+"""One fork: a recorded run started again and checked up to its branch point, and live from there on.
+
+The bundle is verified, read and admitted as for a replay, and started as one (`hark.replaying`); a stranger's
+needs a word of its own, whatever policy is given, since it will ask real servers. Its process keeps the
+host's network: up to the branch point nothing dials, because playback answers. Secrets are resolved once the
+bundle was admitted. The first divergence before the branch point ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hark import throwaway
+from hark.bundle import outcome
+from hark.bundle.lineage import Lineage
+from hark.errors import ConfinementError, ReplayError
+from hark.fork.asking import Asking
+from hark.fork.forker import Forker, Outward, forker_of, policy_then
+from hark.fork.point import Turn, settle
+from hark.keeping import Place, find_place
+from hark.patch.rewrite import Rewrites
+from hark.patch.where import Side
+from hark.recalled import Recalled, recall
+from hark.replaying import Ask, Asked, Replayed, Turns, admit, fill, own_key, pieces
+from hark.restaging import Given, giver_of, parsed, refuse_hostile, stage
+from hark.run import Run, Say
+from launcher.played import Played
+from launcher.report import NeverStarted
+from launcher.supervise import Boundary, launch
+
+if TYPE_CHECKING:
+    from hark.bundle.events import Branch
+    from hark.preparation import Prepared
+    from hark.replay.score import Score
+    from mediator.config import MediatorConfig
+    from mediator.credentials import Broker
+    from mediator.playback.playback import Playback
+    from mediator.playback.report import Divergence, Report
+
+SEED_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What `hark fork` was told."""
+
+    replay: Asked
+    """As of a replay; its policy is not the fork's."""
+    at: str
+    policy: str | None = None
+    patch: bytes | None = None
+    patch_source: str = ""
+    rewrites: Rewrites = field(default_factory=Rewrites)
+    outward: Outward = field(default_factory=Outward)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a fork went, for the verdict."""
+
+    recalled: Recalled
+    signer: str
+    bundle: str
+    turn: Turn
+    policy: str | None
+    """The forker's, as named."""
+    branch: Branch | None
+    """None: it never went live."""
+    applied: bool
+    """Whether the patch, where there is one, reached what it was for."""
+    altered: int
+    """Live requests that were sent otherwise than the agent made them."""
+    report: Report
+    code: int
+    notes: tuple[str, ...]
+    kept: str | None
+    failure: str | None
+
+
+def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | None) -> Outcome:
+    """Fork a bundle. Raises HarkError where nothing was started, PatchError where a patch matches nothing."""
+    asked = wanted.replay
+    recalled = recall(asked.bundle, own=own_key(environ))
+    refuse_hostile(recalled)
+    turn = settle(recalled, wanted.at, wanted.patch, wanted.patch_source)
+    recorded = parsed(recalled.loaded)
+    signer = admit(recalled, recorded, asked, environ, say=say, ask=ask)
+    live = policy_then(recalled, turn.point, wanted.policy)
+    own = live if wanted.policy is not None else None
+    given = asked.given if own is None else _with_grants(asked.given, own.read_paths, own.write_paths)
+    with throwaway.folders(asked.keep, environ) as folders:
+        giver = giver_of(recalled, recorded, given, environ)
+        differing = fill(recalled, asked, giver, folders, recorded.snapshot.max_bytes)
+        staged = stage(recalled, recorded, given, folders, environ, giver=giver)
+        forker = forker_of(staged.prepared, live, wanted.outward, environ, own=own is not None)
+        notes = (*staged.notes, *differing, *turn.notes, *forker.notes)
+        for note in notes:
+            say(note)
+        prepared = replace(
+            staged.prepared,
+            upstreams=forker.upstreams,
+            upstream_roots=forker.roots,
+            proxies=forker.proxies,
+        )
+        place = find_place(asked.output, asked.key, environ, say)
+        return _played(Told(recalled, turn, forker, wanted, signer, notes), prepared, place, environ, say=say)
+
+
+def _with_grants(given: Given, read: tuple[str, ...], write: tuple[str, ...]) -> Given:
+    return replace(given, read=(*given.read, *read), write=(*given.write, *write))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that one fork is made of."""
+
+    recalled: Recalled
+    turn: Turn
+    forker: Forker
+    wanted: Wanted
+    signer: str
+    notes: tuple[str, ...]
+
+
+def _played(told: Told, prepared: Prepared, place: Place, environ: Mapping[str, str], *, say: Say) -> Outcome:
+    stand_in = Turns()
+    inputs = Played(tuple(pieces(told.recalled)), stand_in.turn)
+    try:
+        with launch(prepared.plan, inputs) as boundary:
+            run = Forked(told, prepared, place, boundary, environ, say=say)
+            stand_in.run = run
+            try:
+                code = run.play()
+                return run.outcome(code)
+            finally:
+                run.contents.close()
+    except (ConfinementError, NeverStarted) as error:
+        raise ReplayError(str(error)) from error
+
+
+class Forked(Replayed):
+    """A run that is played up to its branch point. Used once, from the main thread."""
+
+    stopped_as = outcome.FORK_DIVERGED
+
+    def __init__(
+        self,
+        told: Told,
+        prepared: Prepared,
+        place: Place,
+        boundary: Boundary,
+        environ: Mapping[str, str],
+        *,
+        say: Say,
+    ) -> None:
+        self._told = told
+        self._branch: Branch | None = None
+        asked_live = told.turn.point.side is Side.REQUEST
+        self._asking = Asking(told.turn.sent if asked_live else None, told.turn.patch, told.wanted.rewrites)
+        super().__init__(
+            prepared,
+            place,
+            boundary,
+            environ,
+            say=say,
+            recalled=told.recalled,
+            asked=told.wanted.replay,
+        )
+
+    def conductor(self, score: Score, on_diverged: Callable[[Divergence], None], **named: Any) -> Playback:
+        """Return what plays the recording up to the branch point, with its answer patched."""
+        from mediator.playback.forking import Forking
+
+        turn = self._told.turn
+        score.recording.exchanges[turn.exchange].parts = list(turn.parts)
+        held = {part.seq for part in turn.parts}
+        contents = named.pop("contents")
+        named["contents"] = lambda seq: None if seq in held else contents(seq)
+        return Forking(score, on_diverged, turn.branch, self._asking, **named)
+
+    def brokered(self) -> Broker:
+        """Return what holds stand-ins, looks for the forker's values from the start, and holds them later."""
+        from mediator.credentials import Broker
+
+        return Broker(self.prepared.secrets, later=self._told.forker.then.secrets)
+
+    def lineage(self) -> Lineage:
+        """Return which bundle it is a fork of."""
+        turn = self._told.turn
+        return Lineage(self._told.recalled.verified.root, turn.point.at, turn.patch_hash)
+
+    def config(self, roots: bytes) -> MediatorConfig:
+        """Return what the mediator is told: what comes into force, and when."""
+        from mediator.branching import Ahead
+
+        return replace(super().config(roots), ahead=Ahead(self._begun, self._told.forker.then))
+
+    def _begun(self, exchange: int, verified: int) -> Branch:
+        """Move the clocks, and say that it is live. From the mediator's thread."""
+        from hark.bundle.events import Branch
+
+        turn = self._told.turn
+        seed = os.urandom(SEED_BYTES) if self.prepared.controlled.seed else b""
+        self._asking.branch = exchange
+        self._branch = Branch(
+            parent=self._told.recalled.verified.root,
+            at=turn.point.at,
+            side=turn.point.side.value,
+            wall_ns=self.timing.go_live(time.time_ns(), seed),
+            seed=seed,
+            patch=b"" if turn.patch is None else turn.patch.raw,
+            note="" if turn.patch is None else turn.patch.note,
+            verified=verified,
+            exchange=exchange,
+        )
+        return self._branch
+
+    def tell(self, *told: Any, **named: Any) -> None:
+        """Say what a run says: its live part is one."""
+        Run.tell(self, *told, **named)
+
+    def outcome(self, code: int) -> Outcome:
+        """Return how it went, once `play` has returned."""
+        told = self._told
+        return Outcome(
+            recalled=told.recalled,
+            signer=told.signer,
+            bundle=self.place.path if self.destination is None else self.destination.path,
+            turn=told.turn,
+            policy=told.wanted.policy,
+            branch=self._branch,
+            applied=self._is_applied(),
+            altered=self._asking.altered_requests,
+            report=self.playback.report(),
+            code=code,
+            notes=told.notes,
+            kept=told.wanted.replay.keep,
+            failure=self.failure or self.limit,
+        )
+
+    def _is_applied(self) -> bool:
+        turn = self._told.turn
+        if turn.patch is None:
+            return True
+        if turn.point.side is Side.REQUEST:
+            return self._asking.applied
+        return self.score.is_used(turn.exchange)

@@ -1,0 +1,110 @@
+"""Where a fork goes live and what is changed there, settled before anything is started.
+
+Always: a patch that matches nothing in what was recorded there is an error here, and never later.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hark.bundle.events import RequestChunk
+from hark.bundle.hashing import content_hash
+from hark.errors import ForkError
+from hark.patch.apply import Sent, asked, patched_answer
+from hark.patch.model import parse_patch
+from hark.patch.steps import Patch
+from hark.patch.where import Point, Side, find
+from hark.recalled import Recalled
+from hark.replay.pieces import Branched, Part, Refused, Withheld
+from hark.replay.recorded import Frame, Recorded, read
+from hark.replaying import recorded_frames
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A branch point of one recording."""
+
+    point: Point
+    exchange: int
+    """The recorded run's number of its exchange."""
+    sent: Sent
+    """Its request, as it was recorded."""
+    parts: tuple[Part, ...]
+    """What its answer is in the fork, up to where the recording has a say."""
+    patch: Patch | None
+    notes: tuple[str, ...]
+    """What else had to be changed for the patch, in words."""
+
+    @property
+    def branch(self) -> Part:
+        """Return the part with which the run goes live."""
+        return self.parts[0]
+
+    @property
+    def patch_hash(self) -> bytes:
+        """Return what the header says of the patch."""
+        return b"" if self.patch is None else content_hash(self.patch.raw)
+
+
+def settle(recalled: Recalled, at: str, raw_patch: bytes | None, source: str) -> Turn:
+    """Find the branch point and make the patch there. Raises ForkError, PatchError."""
+    patch = None if raw_patch is None else parse_patch(raw_patch, source)
+    on = None if patch is None else patch.on
+    otherwise = Side.REQUEST if patch is None else Side.RESPONSE
+    point = find(at, recorded_frames(recalled), on, otherwise=otherwise)
+    exchange, recorded, sent = recorded_at(recalled, point)
+    notes: tuple[str, ...] = ()
+    if point.side is Side.REQUEST:
+        _refuse_refused(recorded, point)
+        if patch is not None:
+            notes = asked(patch, sent).notes
+        return Turn(point, exchange, sent, (_asked_live(recorded),), patch, notes)
+    parts = tuple(part for part in recorded.parts if not isinstance(part.piece, Branched))
+    if patch is not None:
+        answer = patched_answer(patch, parts)
+        parts, notes = answer.parts, answer.notes
+    if not parts or isinstance(parts[0].piece, Withheld):
+        raise ForkError(f"nothing of the answer to {point.words} was recorded; fork at its request instead")
+    return Turn(point, exchange, sent, parts, patch, notes)
+
+
+def recorded_at(recalled: Recalled, point: Point) -> tuple[int, Recorded, Sent]:
+    """Return the exchange of a point as it was recorded, with its number and its request as it was sent."""
+    frames = tuple(_of_one(recalled, point.request))
+    number, recorded = next(iter(read(frames).exchanges.items()))
+    request = recorded.request
+    more = (frame.event.data for frame in frames if isinstance(frame.event, RequestChunk))
+    body = b"".join((request.body, *more))
+    return number, recorded, Sent(request.method, request.host, request.path, request.raw_headers, body)
+
+
+def _of_one(recalled: Recalled, request: int) -> Iterator[Frame]:
+    """Yield the events of one exchange, but for what has no part in it."""
+    number = None
+    for frame in recorded_frames(recalled):
+        if frame.seq == request:
+            number = frame.event.exchange
+        if number is not None and getattr(frame.event, "exchange", None) == number:
+            yield frame
+
+
+def _asked_live(recorded: Recorded) -> Part:
+    """Return what stands in the place of an answer that is asked live: the turn to ask for it.
+
+    It comes where the request had ended; at its head, where it never did, or was answered before.
+    """
+    end = recorded.head if recorded.end is None or _began_early(recorded) else recorded.end
+    sent = 0 if end is recorded.head and end is not recorded.end else recorded.sent
+    return Part(end.seq, end.time_ns, Branched(), sent)
+
+
+def _began_early(recorded: Recorded) -> bool:
+    answer = [part for part in recorded.parts if not isinstance(part.piece, Branched)]
+    return recorded.end is not None and bool(answer) and answer[0].seq < recorded.end.seq
+
+
+def _refuse_refused(recorded: Recorded, point: Point) -> None:
+    if any(isinstance(part.piece, Refused) for part in recorded.parts):
+        raise ForkError(
+            f"{point.words} was refused by the policy when it was recorded, and is judged by that up to the "
+            "branch point; fork at an answer before it, with -policy"
+        )
