@@ -1,0 +1,36 @@
+"""How two bundles are related: a fork and what it was made of, or two forks of one run.
+
+What always holds: it is read from the roots and the Branch events that were verified with the bundles, and
+every word is safe to print. Which bundle was named first changes the words and not what is found.
+"""
+
+from collections.abc import Iterator
+
+from hark.bundle.events import Branch
+from hark.diff.side import Side
+from hark.visible import visible
+
+
+def sentences(one: Side, other: Side) -> Iterator[str]:
+    """Yield how the second bundle (B) is related to the first (A), and what is noted on each branch."""
+    for names, child, parent in (("B A", other, one), ("A B", one, other)):
+        for _, branch in child.branches:
+            if branch.parent and branch.parent == parent.verified.root:
+                first, second = names.split()
+                yield f"{first} is a fork of {second} {_where(branch)}{_note(branch)}"
+    for _, left in one.branches:
+        for _, right in other.branches:
+            if left.parent and (left.parent, left.at) == (right.parent, right.at):
+                root = left.parent.hex()[:12]
+                yield f"both are forks of the run with root {root}... {_where(left)}"
+                yield from (
+                    f"{name}{_note(branch)}" for name, branch in (("A", left), ("B", right)) if branch.note
+                )
+
+
+def _where(branch: Branch) -> str:
+    return f"from its event {branch.at} on ({visible(branch.side)})"
+
+
+def _note(branch: Branch) -> str:
+    return f": {visible(branch.note)}" if branch.note else ""

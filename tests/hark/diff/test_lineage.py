@@ -1,0 +1,30 @@
+"""How two bundles are related."""
+
+import pytest
+
+from hark.bundle import events as ev
+from hark.diff.lineage import sentences
+from hark.diff.side import Side
+from tests.support import recordings
+
+
+@pytest.fixture
+def parent(tmp_path):
+    return recordings.bundle(tmp_path / "parent.hark")
+
+
+def test_a_fork_and_its_parent_and_two_forks_of_one_are_told(tmp_path, parent):
+    with Side(parent) as a:
+        root = a.verified.root
+        branch = ev.Branch(root, 4, "response", note="strip \x1b it", exchange=1)
+        first = recordings.bundle(tmp_path / "first.hark", branch)
+        second = recordings.bundle(tmp_path / "second.hark", branch._replace(note="other"))
+        with Side(first) as b, Side(second) as c:
+            assert list(sentences(a, b)) == ["B is a fork of A from its event 4 on (response): strip \\e it"]
+            assert list(sentences(b, a)) == ["A is a fork of B from its event 4 on (response): strip \\e it"]
+            assert list(sentences(b, c)) == [
+                f"both are forks of the run with root {root.hex()[:12]}... from its event 4 on (response)",
+                "A: strip \\e it",
+                "B: other",
+            ]
+            assert list(sentences(a, a)) == []

@@ -1,0 +1,38 @@
+"""A bundle as a side of a comparison: verified first, and read as it was verified."""
+
+import pytest
+
+from hark.diff.side import Side
+from hark.errors import BundleError
+from tests.hark.cli import sample
+
+
+def test_a_bundle_is_read_and_an_action_read_again(tmp_path):
+    path = str(sample.write(tmp_path / "a.hark"))
+    with Side(path) as side:
+        (action,) = [one for found in side.streams.actions.values() for one in found if one.exchange == 1]
+        found = side.content(action)
+    assert side.start.argv == ("python", "agent.py")
+    assert (bytes(found.data), found.status) == (b"\xff\x00binary", 200)
+    assert found.request is not None
+    assert found.request.name == "POST api.example/v1/chat"
+
+
+def test_a_broken_bundle_is_refused(tmp_path):
+    path = tmp_path / "a.hark"
+    sample.write(path)
+    path.write_bytes(path.read_bytes().replace(b"binary", b"bINary"))
+    with pytest.raises(BundleError, match=r"does not verify: BROKEN"):
+        Side(str(path))
+
+
+def test_an_event_that_was_changed_behind_the_first_reading_is_an_error(tmp_path):
+    path = tmp_path / "a.hark"
+    sample.write(path)
+    with Side(str(path)) as side:
+        data = path.read_bytes()
+        with path.open("r+b") as file:
+            file.write(data.replace(b"binary", b"bINary"))
+        (action,) = [one for found in side.streams.actions.values() for one in found if one.exchange == 1]
+        with pytest.raises(BundleError, match="was changed while it was read"):
+            side.content(action)
