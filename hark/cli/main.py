@@ -22,6 +22,7 @@ COMMANDS: Final = (
     "replay",
     "fork",
     "diff",
+    "tree",
     "trust",
     "doctor",
     "verify",
