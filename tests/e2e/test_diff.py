@@ -7,7 +7,10 @@ import pytest
 
 from hark.bundle.events import LlmResponseChunk
 from tests.e2e.rig import Desk, ok
+from tests.e2e.test_fork import STRIP, fork, live, upstream  # noqa: F401 (a fixture)
+from tests.e2e.test_fork import record as record_model
 from tests.e2e.test_replay import record
+from tests.fakes.upstream import Upstream
 from tests.support.rerecorded import Told, retell
 
 pytestmark = pytest.mark.e2e
@@ -37,3 +40,24 @@ def test_a_run_equals_its_replay_and_not_one_whose_answer_was_another(at: Desk) 
     lines = ok(at.hark("diff", "-json", str(at.bundle), str(changed)), 1).stdout.splitlines()
     (found,) = [one for one in map(json.loads, lines) if one["type"] == "changed"]
     assert [one["where"] for one in found["differences"]] == ["answer"]
+
+
+def test_a_fork_is_held_against_its_parent_from_the_branch_point_on(
+    rootless: Desk,
+    upstream: Upstream,  # noqa: F811 (the fixture above)
+) -> None:
+    record_model(rootless, upstream)
+    patch = rootless.write("strip.json", json.dumps(STRIP))
+    ok(fork(rootless, "-at", "page.example/today", "-patch", patch, *live(rootless, upstream)))
+    child = rootless.project.parent / "fork.hark"
+    told = ok(rootless.hark("diff", rootless.bundle, child), 1).stdout
+    print(told)
+    assert "\nB is a fork of A from its event " in told
+    assert f"(response): {STRIP['note']}\n" in told
+    assert "\n- denied name sink.example  (event " in told
+    assert "~ request GET page.example/today  (event " in told
+    tree = ok(rootless.hark("tree", rootless.project.parent)).stdout.splitlines()
+    print(tree)
+    (parent,) = [at for at, line in enumerate(tree) if line.startswith("run.hark  ")]
+    assert tree[parent + 1].startswith("  fork.hark  FORK from event ")
+    assert STRIP["note"] in tree[parent + 1]
