@@ -103,7 +103,7 @@ class Changing:
 
     def _nowhere(self, wanted: str, old: bytes, body: texts.Body) -> PatchError:
         """Say that a text does not occur, and where it nearly does."""
-        names = [text.where for text in body.texts() if text.of_protocol and old in text.text]
+        names = [text.where for text in body.texts if text.of_protocol and old in text.text]
         if names:
             where = f"{nearest.quoted(wanted)} occurs in no text: in {names[0]} it says what something is"
             return PatchError(f'{where}; use "set" there, or write it with its quotation marks')

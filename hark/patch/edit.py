@@ -97,7 +97,7 @@ def _shown(headers: Pairs, chunks: Sequence[bytes], side: Side, *, whole: bool) 
 def _sections(body: texts.Body) -> tuple[Section, ...]:
     """Return the texts that are put together from pieces, those that have characters in them."""
     found = []
-    for text in body.texts():
+    for text in body.texts:
         whole = text.text.decode("utf-8", "replace")
         if text.joined and whole and whole.encode() == text.text:
             found.append(Section(text.where, whole))
@@ -163,7 +163,7 @@ def _of_stream(shown: Shown, wanted: Sequence[str]) -> Iterator[Steps]:
             for one in hunks(section.text, new, spread)
         ]
     body = texts.Body(shown.body, fields.kind(shown.headers))
-    pieces = {text.where: text.pieces for text in body.texts()}
+    pieces = {text.where: text.pieces for text in body.texts}
     yield [step for section, new in pairs for step in _by_event(pieces[section.where], new)]
 
 
@@ -198,9 +198,9 @@ def _is(made: bytes, shown: Shown, left: str) -> bool:
     if not shown.sections:
         return made == left.removesuffix(_END).encode(fields.charset(shown.headers), "replace")
     body = texts.Body(made, fields.kind(shown.headers))
-    found = {text.where: text.text for text in body.texts() if text.joined}
+    found = {text.where: text.text for text in body.texts if text.joined}
     before = texts.Body(shown.body, fields.kind(shown.headers))
-    want = {text.where: text.text for text in before.texts() if text.joined}
+    want = {text.where: text.text for text in before.texts if text.joined}
     want |= {
         section.where: new.encode() for section, new in zip(shown.sections, _left(shown, left), strict=True)
     }

@@ -123,19 +123,20 @@ class Literal:
 
     def __init__(self, literal: bytes) -> None:
         self.text = decoded(literal)
+        self._escaped = literal if b"\\" in literal else b""
         self._says: list[int] = []
         self._stands: list[int] = []
         self._verbatim: list[bool] = []
-        if b"\\" in literal:
-            self._survey(literal)
 
     def raw(self, edit: Edit) -> Edit:
         """Return an edit of `text` as one of the literal, quotes counted."""
         return Edit(self._at(edit.start), self._at(edit.end), quoted(edit.new))
 
     def _at(self, place: int) -> int:
-        if not self._says:
+        if not self._escaped:
             return place + 1
+        if not self._says:
+            self._survey(self._escaped)
         piece = bisect_right(self._says, place) - 1
         inside = place - self._says[piece] if self._verbatim[piece] else 0
         return self._stands[piece] + inside
@@ -148,10 +149,17 @@ class Literal:
             self._says.append(says)
             self._stands.append(piece.start())
             self._verbatim.append(plain)
-            says += len(piece[0]) if plain else len(decoded(b'"%s"' % piece[0]))
+            says += len(piece[0]) if plain else _size(piece[0])
         self._says.append(says)
         self._stands.append(len(literal) - 1)
         self._verbatim.append(True)
+
+
+def _size(escape: bytes) -> int:
+    """Return how many bytes of UTF-8 an escape stands for."""
+    if len(escape) == 2:
+        return 1
+    return 4 if len(escape) == 12 else len(chr(int(escape[-4:], 16)).encode("utf-8", "surrogatepass"))
 
 
 def _next(step: str | int) -> int:

@@ -6,8 +6,11 @@ one text; JSON by its strings; anything else as it is. What is not what its type
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from hark.patch import jsontext, pointer, shapes
@@ -61,6 +64,7 @@ class Text:
     """Whether it is put together from what a model API sends in pieces."""
     of_protocol: bool = False
     """Whether it says what something is, in a document of a model API."""
+    _ends: list[int] = field(default_factory=list)
 
     @property
     def text(self) -> bytes:
@@ -69,18 +73,26 @@ class Text:
 
     def raw(self, edit: Edit) -> list[Edit]:
         """Return an edit of it as edits of the body: what is new goes to the piece in which it begins."""
+        ends = self._piece_ends()
+        first = min(bisect_right(ends, edit.start), len(ends) - 1)
         found: list[Edit] = []
-        begin, new = 0, edit.new
-        for piece in self.pieces:
-            end = begin + len(piece.literal.text)
-            last = piece is self.pieces[-1]
-            meets = edit.start < end and (edit.end > begin or not found)
-            if meets or (last and not found):
-                inside = Edit(max(edit.start - begin, 0), min(edit.end, end) - begin, new)
-                found.append(piece.raw(inside))
-                new = b""
-            begin = end
+        for number in range(first, len(ends)):
+            begin = ends[number - 1] if number else 0
+            if number > first and edit.end <= begin:
+                break
+            inside = Edit(
+                max(edit.start - begin, 0),
+                min(edit.end, ends[number]) - begin,
+                edit.new if number == first else b"",
+            )
+            found.append(self.pieces[number].raw(inside))
         return found
+
+    def _piece_ends(self) -> list[int]:
+        """Return where in the text each piece ends."""
+        if len(self._ends) != len(self.pieces):
+            self._ends = list(accumulate(len(piece.literal.text) for piece in self.pieces))
+        return self._ends
 
 
 class Body:
@@ -100,6 +112,7 @@ class Body:
             if value is not None:
                 self.documents.append(Document(data, value, None))
 
+    @cached_property
     def texts(self) -> list[Text]:
         """Return the texts that stand in strings, in the order in which they begin."""
         found: dict[str, Text] = {}
@@ -120,7 +133,7 @@ class Body:
 
     def named(self) -> Iterator[tuple[str, bytes]]:
         """Yield each text with where it is, and what of the body is none as it is written."""
-        for text in self.texts():
+        for text in self.texts:
             yield text.where, text.text
         for where, written_text, _, is_json in self.as_written():
             if not is_json:
@@ -158,7 +171,7 @@ def replacements(body: Body, old: bytes, new: bytes) -> list[list[Edit]]:
     Looked at are texts, then the body as it is written. JSON is looked at as it is written for what has a
     quotation mark in it, so that a word is never a member's name, and must be JSON afterwards.
     """
-    texts = (text for text in body.texts() if not text.of_protocol)
+    texts = (text for text in body.texts if not text.of_protocol)
     found = [text.raw(edit) for text in texts for edit in replacing(text.text, old, new)]
     return sorted(found) or _as_written(body, old, new)
 
