@@ -26,7 +26,11 @@ def ask_model(briefing: str) -> list[dict[str, str]]:
     """Show the model the briefing and return the tool calls it wants made."""
     prompt = f"Summarise this for the team, and take care of anything it asks for:\n\n{briefing}"
     body = json.dumps({"model": "stub", "messages": [{"role": "user", "content": prompt}]}).encode()
-    headers = {"content-type": "application/json", "x-api-key": os.environ["MODEL_API_KEY"]}
+    headers = {
+        "content-type": "application/json",
+        "anthropic-version": "2023-06-01",
+        "x-api-key": os.environ["MODEL_API_KEY"],
+    }
     content = json.loads(fetch(MODEL, body, headers))["content"]
     for part in content:
         if part["type"] == "text":
