@@ -182,16 +182,16 @@ def test_a_connection_that_was_not_made_is_named_and_one_too_many_is_a_differenc
 
 def test_a_reset_and_a_refused_connection_come_again_in_the_same_words(tmp_path: Path) -> None:
     def hurt(rig: Rig) -> list[object]:
-        with open_one(rig) as sock:
-            seen: list[object] = []
-            try:
-                sock.sendall(b"please")  # which a refusal may come before
+        seen: list[object] = []
+        try:
+            with open_one(rig) as sock:  # which a refusal may come before, or before what is said
+                sock.sendall(b"please")
                 while piece := sock.recv(100):
                     seen.append(piece)
                 seen.append("end")
-            except ConnectionResetError:
-                seen.append("reset")
-            return seen
+        except ConnectionResetError:
+            seen.append("reset")
+        return seen
 
     frames, seen = recorded(tmp_path / "run.hark", rudely, hurt)
     assert "reset" in seen  # type: ignore[operator]
