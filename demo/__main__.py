@@ -55,19 +55,18 @@ def main() -> int:
 
 
 def story(folder: Path, project: Path) -> None:
-    """Run, look, verify, prove, replay."""
+    """Run, look, verify, prove, replay, fork."""
+    shutil.copy(HERE / "strip.json", folder)
     stubs.certify(folder)
     server, keys = stubs.serve(folder, (HERE / "briefing.html").read_bytes())
-    address = f"127.0.0.1:{server.server_address[1]}"
     real_key = f"sk-demo-{secrets.token_hex(20)}"
     env = os.environ | {"DEMO_MODEL_KEY": real_key, "XDG_CONFIG_HOME": f"{folder}/config"}
     env["XDG_STATE_HOME"] = f"{folder}/state"
     os.chdir(project)
 
     print("An agent reads a briefing that hides an instruction to send its API key away.")
-    upstreams = [f"-upstream={host}={address}" for host in (stubs.BRIEFING_HOST, stubs.MODEL_HOST)]
-    roots = f"-upstream-ca={folder}/stub.pem"
-    run = ("run", "-policy", "policy.toml", *upstreams, roots, "-o", "../run.hark")
+    where = toward(server.server_address[1], folder)
+    run = ("run", "-policy", "policy.toml", *where, "-o", "../run.hark")
     show(*run, "--", "python3", "agent.py", env=env)
 
     print("\nEverything that crossed the boundary is on the record, refusals included:")
@@ -94,8 +93,51 @@ def story(folder: Path, project: Path) -> None:
     server.server_close()
 
     print("\nThe servers are gone. The run happens again, from its bundle alone and without the key:")
+    keyless = {name: value for name, value in env.items() if name != "DEMO_MODEL_KEY"}
+    show("replay", "../run.hark", env=keyless)
+
+    what_if(folder, env)
+    print(
+        "\nThe fork is a run like any other: it happens again too, both halves of it, without network or key:"
+    )
+    show("replay", "../fork.hark", env=keyless)
+
+
+def what_if(folder: Path, env: dict[str, str]) -> None:
+    """Fork the run where it read the briefing, without the hidden instruction, against new servers."""
+    stubs.certify(folder)
+    server, keys = stubs.serve(folder, (HERE / "briefing.html").read_bytes())
+    print(
+        "\nWhat if the briefing had not said that? Up to there the run is the recorded one, checked action by"
+    )
+    print("action; the answer is patched; from there on it is live, with new servers and your own key:")
     show(
-        "replay", "../run.hark", env={name: value for name, value in env.items() if name != "DEMO_MODEL_KEY"}
+        *("fork", "-at", f"{stubs.BRIEFING_HOST}/today", "-patch", "../strip.json", "-policy", "policy.toml"),
+        *toward(server.server_address[1], folder),
+        *("-o", "../fork.hark", "../run.hark"),
+        env=env,
+    )
+    server.shutdown()
+    server.server_close()
+    if keys != [env["DEMO_MODEL_KEY"]]:
+        sys.exit("demo: the fork should have asked the model once, with the key")
+    if denials("../fork.hark"):
+        sys.exit("demo: the fork should have been denied nothing")
+    print(f"\nrefused in the run: {denials('../run.hark')}; refused in the fork: {denials('../fork.hark')}")
+
+
+def toward(port: int, folder: Path) -> list[str]:
+    """Options that have the demo's hosts dialled on this machine."""
+    upstreams = [f"-upstream={host}=127.0.0.1:{port}" for host in (stubs.BRIEFING_HOST, stubs.MODEL_HOST)]
+    return [*upstreams, f"-upstream-ca={folder}/stub.pem"]
+
+
+def denials(bundle: str) -> int:
+    """Count what a bundle says was refused: names, connections and requests."""
+    words = ("inspect", "--json", bundle)
+    ended = subprocess.run((*HARK, *words), stdout=subprocess.PIPE, check=True)
+    return sum(
+        event["fields"].get("allowed") is False for event in map(json.loads, ended.stdout.splitlines())
     )
 
 
