@@ -125,6 +125,9 @@ def what_if(folder: Path, env: dict[str, str]) -> None:
         sys.exit("demo: the fork should have been denied nothing")
     print(f"\nrefused in the run: {denials('../run.hark')}; refused in the fork: {denials('../fork.hark')}")
 
+    print("\nWhat the one sentence led to, side by side; all that the two have in common is folded:")
+    show("diff", "../run.hark", "../fork.hark", code=1)
+
 
 def toward(port: int, folder: Path) -> list[str]:
     """Options that have the demo's hosts dialled on this machine."""
