@@ -20,6 +20,7 @@ VARIES: Final = (
     (r"^ *\d+ +(?=\d+\.\d{3} )", "<event> "),
     (r"\bevents? \d+\b|\b\d+ events?\b", "<event>"),
     (r"\b\d+ actions\b", "<actions>"),
+    (r"\b\d+ equal\b", "<equal>"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)?", "<time>"),
     (r"\b[0-9A-HJKMNP-TV-Z]{26}\b", "<id>"),
     (r"\b[a-z]{3,}(-[a-z]{3,}){5}\b", "<key name>"),
