@@ -8,6 +8,7 @@ from hark.bundle import events as ev
 from hark.errors import PolicyError, UntrustedError
 from hark.fork.forker import Forker, Outward, forker_of, policy_then
 from hark.patch.where import Point, Side
+from hark.patch.world import changes_world
 from hark.policy.model import Policy, Secret, SecretSpec
 from hark.policy.parse import parse_policy
 from hark.preparation import Prepared
@@ -76,6 +77,14 @@ def test_without_a_policy_the_recorded_rules_stay_without_secrets(tmp_path: Path
     assert found.rules == parse_policy(raw, "policy.toml").rules
     assert found.secrets == ()
     assert found.source == "policy.toml, without its secrets"
+
+
+def test_a_mark_counts_in_the_forkers_policy_and_not_in_the_bundles(tmp_path: Path) -> None:
+    raw = b'[[allow]]\nhost = "api.example"\nmay_reexecute = true\n'
+    assert changes_world("POST", "api.example", "/x", then(tmp_path, raw))
+    mine = tmp_path / "mine.toml"
+    mine.write_bytes(raw)
+    assert changes_world("POST", "api.example", "/x", then(tmp_path, raw, str(mine))) == ""
 
 
 @pytest.mark.attack
