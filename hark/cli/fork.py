@@ -18,6 +18,7 @@ SPEC: Final = Spec(
     (
         Option("at", "the branch point: an event's number, HOST/PATH#K or last-request", "N", required=True),
         Option("patch", "make this patch on the answer or the request there (docs/patch.md)", "FILE"),
+        Option("edit", "open what was recorded there in your editor, and make the patch of what you leave"),
         Option("model", "have every live request ask this model instead of the one that it names", "NAME"),
         Option("set", "set this JSON value in live requests; may be repeated", "POINTER=VALUE", repeat=True),
         Option("policy", "from the branch point on, this policy with its secrets and tool servers", "FILE"),
@@ -78,6 +79,12 @@ def run(args: Args) -> int:
     return verdict.exit_code
 
 
+def _editor(text: str) -> str:
+    from hark.cli.editor import edit
+
+    return edit(text, os.environ)
+
+
 def _wanted(args: Args) -> "Wanted":
     from hark.cli.bundles import checked
     from hark.fork.forker import Outward
@@ -91,6 +98,8 @@ def _wanted(args: Args) -> "Wanted":
     if at is None:
         raise UsageError("hark fork needs -at: an event's number, HOST/PATH#K or last-request")
     patch, model = args.text("patch"), args.text("model")
+    if patch is not None and args.flag("edit"):
+        raise UsageError("hark fork takes -patch or -edit, which makes one, and not both")
     return Wanted(
         replay=Asked(
             bundle=checked(args.positional("BUNDLE")),
@@ -105,6 +114,7 @@ def _wanted(args: Args) -> "Wanted":
         policy=args.text("policy"),
         patch=None if patch is None else read_given(patch, MAX_PATCH, "-patch"),
         patch_source=patch or "",
+        editor=_editor if args.flag("edit") else None,
         rewrites=Rewrites(
             None if model is None else read_model(model), tuple(read_set(word) for word in args.texts("set"))
         ),

@@ -19,6 +19,7 @@ from hark.bundle import outcome
 from hark.bundle.lineage import Lineage
 from hark.errors import ConfinementError, ReplayError
 from hark.fork.asking import Asking
+from hark.fork.editing import SOURCE, Editor, made, told
 from hark.fork.forker import Forker, Outward, forker_of, policy_then
 from hark.fork.point import Turn, settle
 from hark.keeping import Place, find_place
@@ -54,6 +55,8 @@ class Wanted:
     policy: str | None = None
     patch: bytes | None = None
     patch_source: str = ""
+    editor: Editor | None = None
+    """Makes the patch, where there is none."""
     rewrites: Rewrites = field(default_factory=Rewrites)
     outward: Outward = field(default_factory=Outward)
 
@@ -86,7 +89,11 @@ def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | Non
     asked = wanted.replay
     recalled = recall(asked.bundle, own=own_key(environ))
     refuse_hostile(recalled)
-    turn = settle(recalled, wanted.at, wanted.patch, wanted.patch_source)
+    patch, source = wanted.patch, wanted.patch_source
+    if wanted.editor is not None:
+        patch, source = made(recalled, wanted.at, wanted.editor), SOURCE
+        say(f"the patch: {told(patch)}")
+    turn = settle(recalled, wanted.at, patch, source)
     recorded = parsed(recalled.loaded)
     signer = admit(recalled, recorded, asked, environ, say=say, ask=ask)
     live = policy_then(recalled, turn.point, wanted.policy)

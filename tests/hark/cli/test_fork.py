@@ -89,3 +89,14 @@ def test_each_refusal_has_a_code_of_a_forks(seen, tmp_path, monkeypatch, capsys,
     assert said == (
         "hark: FORK-UNPATCHED: nothing matches; nothing was started\n" if code == 1 else f"hark: {error}\n"
     )
+
+
+def test_an_editor_makes_the_patch_where_none_is_named(seen, tmp_path, monkeypatch, capsys):
+    path = bundle(tmp_path / "run.hark")
+    monkeypatch.setenv("VISUAL", "sed -i s/one/two/")
+    assert entry(["fork", "-at", "1", "-edit", path]) == 0
+    assert seen[0].editor("say one") == "say two"
+    assert entry(["fork", "-at", "1", "-edit", "-patch", path, path]) == 2
+    assert "-patch or -edit" in capsys.readouterr().err
+    assert entry(["fork", "-at", "1", path]) == 0
+    assert [wanted.editor is None for wanted in seen] == [False, True]
