@@ -13,6 +13,7 @@ from typing import Final
 from launcher.intake import Record
 from launcher.played import Piece, Played, resize
 
+END_OF_TYPING: Final = b"\x04"  # VEOF of a new terminal; programs that read it raw take it likewise
 _JOIN_S: Final = 1.0  # a turn that does not come back must not keep a run from its end
 
 
@@ -46,6 +47,7 @@ class Feeder:
             if not self._is_wanted(piece):
                 continue
             if self._stopped() or not self._played.turn(piece.seq) or self._stopped():
+                self._end_typing()
                 break
             if not self._record(piece.source, piece.data, piece.end):
                 break
@@ -53,6 +55,13 @@ class Feeder:
         else:
             return
         self._close_feed()
+
+    def _end_typing(self) -> None:
+        """Say at the agent's terminal that nothing more is typed, where that is asked for."""
+        if not self._played.ends or self._master is None or self._stopped():
+            return
+        if self._record("terminal", END_OF_TYPING, False):  # noqa: FBT003
+            self._pass(Piece(-1, "terminal", END_OF_TYPING, end=False))
 
     def _is_wanted(self, piece: Piece) -> bool:
         """Wait until the agent can take a piece; False if it cannot, ever."""

@@ -44,6 +44,8 @@ class Played:
 
     pieces: tuple[Piece, ...]
     turn: Turn
+    ends: bool = False
+    """Whether a terminal at which nothing more may be typed says so to the agent, as Ctrl-D does."""
 
     @cached_property
     def streams(self) -> tuple[Kind, ...]:

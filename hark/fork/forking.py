@@ -135,7 +135,7 @@ class Told:
 
 def _played(told: Told, prepared: Prepared, place: Place, environ: Mapping[str, str], *, say: Say) -> Outcome:
     stand_in = Turns()
-    inputs = Played(tuple(pieces(told.recalled)), stand_in.turn)
+    inputs = Played(tuple(pieces(told.recalled)), stand_in.turn, ends=True)
     try:
         with launch(prepared.plan, inputs) as boundary:
             run = Forked(told, prepared, place, boundary, environ, say=say)
@@ -187,7 +187,8 @@ class Forked(Replayed):
         held = {part.seq for part in turn.parts}
         contents = named.pop("contents")
         named["contents"] = lambda seq: None if seq in held else contents(seq)
-        return Forking(score, on_diverged, turn.branch, self._asking, **named)
+        typed = frozenset(one.seq for one in pieces(self._told.recalled) if one.source != "stdin")
+        return Forking(score, on_diverged, turn.branch, self._asking, typed=typed, **named)
 
     def brokered(self) -> Broker:
         """Return what holds stand-ins, looks for the forker's values from the start, and holds them later."""

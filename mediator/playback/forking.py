@@ -8,12 +8,12 @@ recorded, talks as far as the recording goes without another word of the agent's
 Not done here: what is different then (`mediator.branching`), and what is done to requests (`hark.patch`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import datetime
 from typing import Any
 
 from hark.bundle.events import Event, LlmResponseEnd, RequestChunk
-from hark.replay.pieces import Branched, Part, Refused, Typed, Withheld
+from hark.replay.pieces import Branched, Part, Refused, Withheld
 from hark.replay.recorded import Recorded
 from hark.replay.score import Score
 from hark.replay.talks import LiveTalk, Talk
@@ -32,13 +32,18 @@ class Forking(Playback):
         on_diverged: Callable[[Divergence], None],
         branch: Part,
         altering: Altering,
+        *,
+        typed: Set[int] = frozenset(),
         **named: Any,
     ) -> None:
-        """`branch` is the part of `score` with which the run goes live; `named` is as of a Playback."""
+        """`branch` is the part of `score` with which the run goes live; `named` is as of a Playback.
+
+        `typed` are the events of what was typed at a terminal: nothing is, once it is live.
+        """
         super().__init__(score, on_diverged, **named)
         self.altering = altering
         self._branch = branch
-        self._terminal_ends = False
+        self._typed = typed
         self._begun: frozenset[int] = frozenset()
         """The exchanges that the recording goes on to answer."""
 
@@ -104,11 +109,8 @@ class Forking(Playback):
         """Standard input goes on being offered; what was typed at a terminal ends."""
         part = self.score.recording.inputs.get(seq)
         if self.live and part is not None:
-            return not self._typed(part)
-        return await super()._input(seq) and not (self.live and part is not None and self._typed(part))
-
-    def _typed(self, part: Part) -> bool:
-        return isinstance(part.piece, Typed) and self._terminal_ends
+            return seq not in self._typed
+        return await super()._input(seq) and not (self.live and seq in self._typed)
 
     def _reached(self, part: Part) -> None:
         if part is self._branch:

@@ -108,3 +108,18 @@ def test_a_turn_that_never_comes_back_does_not_keep_the_run_from_its_end() -> No
     bench.feeder.stop()
     assert bench.feeder._thread.is_alive()
     bench.stop()
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_terminal_at_which_nothing_more_is_typed_says_so_where_that_is_asked_for(ends: bool) -> None:
+    master, slave = os.openpty()
+    recorded: list[tuple[str, bytes, bool]] = []
+    played = Played((Piece(0, "terminal", b"never\n", end=False),), lambda _seq: False, ends)
+    feeder = Feeder(played, lambda *event: recorded.append(event) or True, feed=None, master=master)
+    feeder.start()
+    feeder._thread.join(5)
+    assert recorded == ([("terminal", b"\x04", False)] if ends else [])
+    if ends:
+        assert os.read(slave, 10) == b""  # the end of the input, as the kernel makes it of Ctrl-D
+    feeder.stop()
+    os.close(slave)
