@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -334,3 +335,62 @@ def test_eight_threads_with_a_branch_in_their_middle(rootless: Desk, upstream: U
     assert "/today?3.2" in asked
     assert "/today?3.0" not in asked
     assert "/today?3.1" not in asked
+
+
+@pytest.mark.attack
+def test_a_fork_that_is_killed_leaves_a_bundle_that_verifies_as_far_as_it_goes(
+    rootless: Desk, upstream: Upstream
+) -> None:
+    record(rootless, upstream)
+    asked, free = threading.Event(), threading.Event()
+
+    @upstream.on("/again")
+    def hang(call: Call) -> None:
+        asked.set()
+        free.wait(30)
+        call.reply(200, b"late")
+
+    (runs,) = (rootless.project.parent / "state" / "hark").glob("runs")
+    before = set(runs.glob("*.hark"))
+    process = rootless.start("fork", "-at", "last-request", *live(rootless, upstream), rootless.bundle)
+    assert asked.wait(60)
+    process.kill()
+    process.communicate(timeout=30)
+    free.set()
+    (left,) = set(runs.glob("*.hark")) - before
+    verified = ok(rootless.hark("verify", left), 3)
+    assert verified.stdout.startswith("TRUNCATED")
+    assert "last-request" not in verified.stdout
+    assert b"GET" in left.read_bytes()
+
+
+TYPED = """
+import urllib.request
+print("typed", input(), flush=True)
+print(urllib.request.urlopen("https://page.example/again").read(), flush=True)
+try:
+    print("more", input(), flush=True)
+except EOFError:
+    print("no more", flush=True)
+"""
+
+
+def test_what_was_piped_goes_on_after_the_branch_point(rootless: Desk, upstream: Upstream) -> None:
+    rootless.write("agent.py", TYPED)
+    options = rootless.toward(upstream, *HOSTS)
+    ok(rootless.run(*options, "--", "python3", "agent.py", stdin=b"one\ntwo\n"))
+    ended = ok(fork(rootless, "-at", "last-request", *options))
+    assert ended.stdout.splitlines() == ["typed one", "b'again'", "more two"]
+
+
+def test_a_client_of_http_2_is_answered_from_the_recording_and_then_live(
+    rootless: Desk, upstream: Upstream
+) -> None:
+    script = "curl -s --http2 https://page.example/today https://page.example/again"
+    options = rootless.toward(upstream, *HOSTS)
+    ok(rootless.run(*options, "--", "sh", "-c", script))
+    before = len(upstream.seen)
+    ended = ok(fork(rootless, "-at", "page.example/today", "-patch", stripped(rootless), *options))
+    assert ended.stdout == "Hello. Thank you.again"
+    assert [seen.path for seen in upstream.seen[before:]] == ["/again"]
+    assert "REPLAY-EQUAL" in ok(rootless.hark("replay", rootless.project.parent / "fork.hark")).stderr
