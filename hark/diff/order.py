@@ -102,8 +102,11 @@ def _same_occurrence(one: list[int], other: list[int]) -> Pairs:
     for number, (_, y) in enumerate(candidates):
         size = bisect_left(ends, y)
         before.append(last[size - 1] if size else -1)
-        ends[size:] = [y, *ends[size + 1 :]] if size < len(ends) else [y]
-        last[size:] = [number, *last[size + 1 :]] if size < len(last) else [number]
+        if size == len(ends):
+            ends.append(y)
+            last.append(number)
+        else:
+            ends[size], last[size] = y, number
     chain: Pairs = []
     at = last[-1] if last else -1
     while at >= 0:

@@ -54,9 +54,10 @@ def write(
 ) -> Path:
     """Write a bundle of these events; without a seal it breaks off, as of a writer that was killed."""
     assembler = Assembler(header, b"s")
-    data, ended, last = assembler.preamble, "exit", 0
+    data, ended, last = bytearray(assembler.preamble), "exit", 0
     for time, event in events:
-        data, last = data + assembler.add(event, time), time
+        data += assembler.add(event, time)
+        last = time
         ended = event.reason if isinstance(event, RunEnd) else ended
     if seal:
         data += assembler.seal(ended, last, header.created_at + last, key)[0]

@@ -59,3 +59,14 @@ def test_what_lies_between_the_pairs_is_all_of_the_rest():
     assert pairs == [(0, 0), (1, 1), (2, 4), (4, 5)]
     assert gaps(pairs, 5, 6) == [(range(2, 2), range(2, 4)), (range(3, 4), range(5, 5))]
     assert gaps([], 2, 0) == [(range(2), range(0))]
+
+
+def test_a_long_chain_that_is_undone_from_its_begin_costs_no_square():
+    size = 60_000
+    one = [*range(size, 2 * size), *range(size)]
+    other = [*range(size - 1, -1, -1), *range(size, 2 * size)]
+    began = time.process_time()
+    pairs = matched(one, other)
+    assert is_common(one, other, pairs)
+    assert len(pairs) == size
+    assert time.process_time() - began < 5
