@@ -2,8 +2,7 @@
 
 Always: a source of a secret, a tool server's command and an upstream are taken from the forker's own policy
 and command line, never from the bundle. A secret that the forker does not name has no value, and a request
-with its placeholder is refused. Without a policy of the forker's the recorded rules stay, without secrets
-and without a mark of what may be done again.
+with its placeholder is refused. Without a policy of the forker's the recorded rules stay, without secrets.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,6 @@ from hark.caller import Caller, home_of
 from hark.errors import UntrustedError
 from hark.grants import writable
 from hark.patch.where import Point
-from hark.patch.world import unmarked
 from hark.policy.model import Policy, Secret
 from hark.preparation import Prepared, refuse_leaks
 from hark.recalled import Recalled
@@ -65,7 +63,7 @@ def policy_then(recalled: Recalled, point: Point, named: str | None) -> Policy:
             f"its policy leads {led.host} to {led.upstream} on your side; name the policy of the fork "
             "with -policy"
         )
-    return unmarked(without_secrets(policy))
+    return without_secrets(policy)
 
 
 def forker_of(
