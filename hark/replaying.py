@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from hark import keys, lending, requested, throwaway, trusted
+from hark import lending, throwaway
+from hark.admitting import Ask, admit, own_key
 from hark.bundle.walk import BundleFile
-from hark.errors import BundleError, ConfinementError, HarkError, ReplayError, UntrustedError
+from hark.errors import BundleError, ConfinementError, ReplayError
 from hark.keeping import Place, find_place
 from hark.recalled import Recalled, decoded, recall
 from hark.requested import left_out
@@ -52,11 +53,6 @@ if TYPE_CHECKING:
     from mediator.publish import Opened
 
 MAX_UNPACKED: Final = 4 << 30  # bytes of files, whatever a bundle's policy allows
-ONCE: Final = "once"
-ALWAYS: Final = "always"
-
-type Ask = Callable[[str], str]
-"""Asks the person at the terminal whether to trust the named key: `once`, `always`; anything else is no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,51 +121,6 @@ def replay(
             say(note)
         place = find_place(asked.output, asked.key, environ, say)
         return _played(recalled, staged, asked, place, environ, signer=signer, say=say)
-
-
-def own_key(environ: Mapping[str, str]) -> bytes:
-    """Return the public half of the caller's signing key; empty where there is none to read."""
-    try:
-        return keys.public_from(f"{keys.user_key_path(environ)}.pub")
-    except HarkError:
-        return b""
-
-
-def admit(
-    recalled: Recalled, policy: Policy, asked: Asked, environ: Mapping[str, str], *, say: Say, ask: Ask | None
-) -> str:
-    """Return who signed, in words, if the caller has let the bundle run. Raises UntrustedError."""
-    public = recalled.verified.public_key
-    signer = _signer(recalled, environ, asked)
-    if recalled.verified.own or public in trusted.known(environ, asked.trusted_keys):
-        return signer
-    say(f"{asked.bundle} asks to have run:")
-    for line in requested.lines(recalled, policy, signer):
-        say(line)
-    if asked.trust or asked.given.policy is not None:
-        return signer
-    answer = ask(keys.name(public) if public else "") if ask is not None else ""
-    if answer == ALWAYS and public:
-        trusted.add(environ, public, keys.name(public))
-    elif answer != ONCE:
-        hint = f"`hark trust {asked.bundle}` trusts its signer, " if public else ""
-        raise UntrustedError(
-            f"it was not run: {hint}--trust-bundle runs it this once, -policy under your policy"
-        )
-    return signer
-
-
-def _signer(recalled: Recalled, environ: Mapping[str, str], asked: Asked) -> str:
-    public = recalled.verified.public_key
-    if not public:
-        return "nobody"
-    if recalled.verified.own:
-        return f"you ({keys.name(public)})"
-    remark = trusted.known(environ, asked.trusted_keys).get(public)
-    known = (
-        "in none of your lists" if remark is None else f"in your list: {remark}" if remark else "in your list"
-    )
-    return f"{keys.name(public)} ({public.hex()[:16]}..., {known})"
 
 
 def fill(

@@ -8,7 +8,7 @@ from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import ConfinementError, PolicyError, RecordError, ReplayError, UsageError
 
 if TYPE_CHECKING:
-    from hark.replaying import Ask
+    from hark.admitting import Ask
 
 SPEC: Final = Spec(
     "replay",
@@ -98,8 +98,8 @@ def asker() -> "Ask | None":
     """Ask at the terminal, where somebody sits at it."""
     if not (os.isatty(0) and os.isatty(2)):
         return None
+    from hark.admitting import ALWAYS, ONCE
     from hark.cli.run import show
-    from hark.replaying import ALWAYS, ONCE
 
     def ask(name: str) -> str:
         always = f", [t]rust {name} from now on" if name else ""

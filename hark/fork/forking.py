@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hark import throwaway
+from hark.admitting import Ask, admit, own_key
 from hark.bundle import outcome
 from hark.bundle.lineage import Lineage
 from hark.errors import ConfinementError, ReplayError
@@ -26,7 +27,7 @@ from hark.keeping import Place, find_place
 from hark.patch.rewrite import Rewrites
 from hark.patch.where import Side
 from hark.recalled import Recalled, recall
-from hark.replaying import Ask, Asked, Replayed, Turns, admit, fill, own_key, pieces
+from hark.replaying import Asked, Replayed, Turns, fill, pieces
 from hark.restaging import Given, giver_of, parsed, refuse_hostile, stage
 from hark.run import Run, Say
 from launcher.played import Played

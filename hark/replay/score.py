@@ -17,8 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from hark.bundle.events import (
     REFUSED,
@@ -36,6 +35,7 @@ from hark.bundle.events import (
 )
 from hark.replay.canonical import NO_RULES, Canonical, Gathering, Rules
 from hark.replay.heard import Heard
+from hark.replay.live import Live, Miss, left_over, to_come
 from hark.replay.pieces import Action, End, Failed, Part, Refused, Typed, Withheld
 from hark.replay.recorded import (
     AGENT_ENDED,
@@ -63,41 +63,6 @@ def named_alike(request: Canonical, recorded: Sequence[tuple[int, Canonical]]) -
             differing = [part for part, mine, theirs in parts if mine != theirs]
             return f"nearest is event {seq}, of which {', '.join(differing) or 'nothing'} differs"
     return ""
-
-
-class Miss(NamedTuple):
-    """A request for which there is no recording."""
-
-    request: LlmRequest
-    words: str
-    nearest: str
-    """Which recorded request is nearest and what differs, in words."""
-
-
-@dataclass(slots=True)
-class Live:
-    """An exchange of the replay's."""
-
-    request: LlmRequest
-    gathered: Gathering
-    sent: int
-    claim: Recorded | None = None
-    """Whose head this one's stands for, until it is matched."""
-    recorded: Recorded | None = None
-    """What it was matched with."""
-    at: int = 0
-    """The part that comes next."""
-    ended: bool = False
-    """Whether the request is known to its end."""
-    asked: bool = False
-    """Whether its answer is wanted of the recording: nothing waits for one that is not."""
-
-    @property
-    def part(self) -> Part | None:
-        """Return what comes next of its answer."""
-        if self.recorded is None or self.at >= len(self.recorded.parts):
-            return None
-        return self.recorded.parts[self.at]
 
 
 class Score:
@@ -176,7 +141,7 @@ class Score:
 
     def next(self) -> Part | None:
         """Return what comes next of all that is wanted: it may be held still."""
-        parts = [part for live in self._live.values() if live.asked and (part := _to_come(live)) is not None]
+        parts = [part for live in self._live.values() if live.asked and (part := to_come(live)) is not None]
         return min((*parts, *self._waiting.values()), key=lambda part: part.seq, default=None)
 
     def may_release(self, part: Part) -> bool:
@@ -248,7 +213,7 @@ class Score:
         left = [
             words
             for recorded in self.recording.exchanges.values()
-            if (words := _left_over(recorded, used.get(recorded.seq)))
+            if (words := left_over(recorded, used.get(recorded.seq)))
         ]
         return [*left, *self.talks.unconsumed()]
 
@@ -491,28 +456,3 @@ def _words_of_waiting(part: Part) -> str:
     if isinstance(part.piece, Refused):
         return "a refusal"
     return "input" if isinstance(part.piece, Typed) else "the way on of a name or a connection"
-
-
-def _to_come(live: Live) -> Part | None:
-    """Return what comes next of an answer, unless that is nothing at all."""
-    part = live.part
-    return None if part is None or isinstance(part.piece, (Withheld, Refused)) else part
-
-
-def _left_over(recorded: Recorded, live: Live | None) -> str:
-    """Say what of a recorded answer was not used, or nothing."""
-    if live is None:
-        return f"the answer to {recorded} (event {recorded.seq}) was not asked for"
-    rest = recorded.parts[live.at :]
-    if not rest:
-        return ""
-    if isinstance(rest[0].piece, Refused):
-        return f"{recorded} (event {recorded.seq}) was not refused as it was when recorded"
-    if isinstance(rest[0].piece, Withheld):
-        if recorded.left is None or recorded.left.done:
-            return ""
-        return f"the agent did not go away from {recorded} (event {recorded.seq}) as it did when recorded"
-    if not live.at:
-        return f"the answer to {recorded} (event {recorded.seq}) was not used"
-    used = f"part {live.at} of {len(recorded.parts)}"
-    return f"the answer to {recorded} (event {recorded.seq}) was used up to {used}"

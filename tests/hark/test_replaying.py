@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from hark import trusted
+from hark.admitting import ALWAYS, ONCE
 from hark.bundle import events as ev
 from hark.errors import ConfinementError, HarkError, ReplayError, UntrustedError, UsageError
-from hark.replaying import ALWAYS, ONCE, Asked, replay
+from hark.replaying import Asked, replay
 from hark.restaging import Given
 from launcher.report import NotExecutableError, NotFoundError
 from tests.support.recordings import PROJECT, bundle

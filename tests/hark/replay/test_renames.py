@@ -1,10 +1,11 @@
 """Requests that differ by identifiers alone get the recorded answer under their own, if asked for."""
 
 from hark.bundle.events import LlmResponseEnd
+from hark.replay.live import Miss
 from hark.replay.pieces import Data, End, Head, Part
 from hark.replay.renamed import Renaming
 from hark.replay.renames import Renames, renamed
-from hark.replay.score import Miss, Score
+from hark.replay.score import Score
 from tests.hark.replay.test_recorded import asked, end, frames, piece
 
 WAS, NOW = b"5e884898da280471", b"1b4f0e9851971998"

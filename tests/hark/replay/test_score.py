@@ -12,8 +12,9 @@ from hark.bundle.events import (
     RequestChunk,
     RunStart,
 )
+from hark.replay.live import Miss
 from hark.replay.pieces import Data, End, Head
-from hark.replay.score import Miss, Score
+from hark.replay.score import Score
 from tests.hark.replay.test_recorded import asked, end, frames, piece
 
 
