@@ -164,7 +164,10 @@ class Asking(Anew):
 
     def _send_whole(self) -> Commands:
         body = self._held.out()
-        stale = self._judged_again(self._asked) if self._judged_live is not self.link.live else None
+        stale = None
+        if self._judged_live is not self.link.live:  # the run went live while it was held
+            stale = self._judged_again(self._asked)
+            self._may_ask_anew = self._asked is not None and self._is_alterable(self._asked)
         if stale is not None:
             yield from self._refuse(stale, body_follows=False)
             return
