@@ -29,6 +29,7 @@ COMMANDS: Final = (
     "inspect",
     "prove",
     "redact",
+    "report",
     "export",
     "ls",
     "gc",

@@ -45,7 +45,7 @@ def run(args: Args) -> int:
     if args.flag("json"):
         output.say_json(_record(result))
     else:
-        for line in _lines(result):
+        for line in lines(result):
             output.say(line)
     return result.exit_code
 
@@ -62,22 +62,23 @@ def _no_bundle(error: BundleError, *, as_json: bool) -> int:
     return error.exit_code
 
 
-def _lines(result: "Result") -> list[str]:
+def lines(result: "Result") -> list[str]:
+    """Return what is printed for people; `hark report` shows the same."""
     from hark.cli.output import wrapped
 
-    lines = [result.line()]
-    lines += [f"  also: {finding.sentence()}" for finding in result.findings[1:]]
+    found = [result.line()]
+    found += [f"  also: {finding.sentence()}" for finding in result.findings[1:]]
     if result.public_key:
         from hark.keys import name
 
-        lines.append(f"The key is called {name(result.public_key)}.")
+        found.append(f"The key is called {name(result.public_key)}.")
     if words := result.lineage.words():
-        lines += wrapped(f"It is {words}.".split(), "", first=0).split("\n")
+        found += wrapped(f"It is {words}.".split(), "", first=0).split("\n")
     if result.limits:
-        lines += ["", "What this does not say:"]
+        found += ["", "What this does not say:"]
         for limit in result.limits:
-            lines += f"  - {wrapped(limit.split(), '    ', first=4)}".split("\n")
-    return lines
+            found += f"  - {wrapped(limit.split(), '    ', first=4)}".split("\n")
+    return found
 
 
 def _record(result: "Result") -> dict[str, object]:
