@@ -22,16 +22,38 @@ VARIATION_SELECTORS: Final = (
 )  # a run of them can carry any bytes unseen
 
 
+MAX_KNOWN: Final = 4096  # characters whose escapes are remembered; a page of text has some hundred
+
+
+class _Escapes(dict[int, str]):
+    """What each character is shown as, for `str.translate`: found once, as long as there is room."""
+
+    def __init__(self, backslash: str) -> None:
+        super().__init__()
+        self._backslash = backslash
+
+    def __missing__(self, code: int) -> str:
+        shown = self._backslash if code == BACKSLASH else _shown(chr(code))
+        if len(self) < MAX_KNOWN:
+            self[code] = shown
+        return shown
+
+
+BACKSLASH: Final = 0x5C
+_RECORDED: Final = _Escapes("\\\\")
+_OURS: Final = _Escapes("\\")
+
+
 def visible(text: str) -> str:
     """Recorded `text` with every character that is not plainly printable written as an escape."""
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
-    return "".join("\\\\" if char == "\\" else _shown(char) for char in text)
+    return text.translate(_RECORDED)
 
 
 def printable(text: str) -> str:
     """Our own sentence, which may quote recorded text: escaped likewise, but a backslash stays as it is."""
-    return "".join(map(_shown, text))
+    return text if text.isascii() and text.isprintable() else text.translate(_OURS)
 
 
 def is_plain(char: str) -> bool:

@@ -1,1 +1,1 @@
-"""One page on a run: facts first, then HTML and SVG. Pure but for the reading of the bundle, which is handed in."""
+"""One page on a run: facts first, then HTML and SVG. The reading and writing of files is the command's."""

@@ -3,7 +3,6 @@
 What always holds: memory does not grow with the number of events but by a few values for each exchange and mark.
 """
 
-
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
 
@@ -18,7 +17,6 @@ from hark.report.facts import Facts
 from hark.report.links import Links
 from hark.report.listing import Listing
 from hark.report.talk import Conversation
-
 
 _PIECE: Final = 1 << 16
 
