@@ -1,0 +1,54 @@
+"""`hark report`: the page as a file, with the verdict as `hark verify` prints it."""
+
+import html
+from pathlib import Path
+
+import pytest
+
+from hark.cli.main import entry
+from tests.hark.report.story import events
+from tests.support.recordings import bundle
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def test_the_page_has_the_verdict_as_verify_prints_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = bundle(tmp_path / "run.hark", *events())
+    entry(["verify", path])
+    said = capsys.readouterr().out.splitlines()
+    assert entry(["report", path]) == 0
+    out = tmp_path / "run.html"
+    page = html.unescape(out.read_text())
+    assert [line for line in said if line.strip() and line.strip() not in page] == []
+    assert out.stat().st_mode & 0o077 == 0
+    assert "<script" not in page
+
+
+def test_a_fork_is_laid_beside_its_parent(tmp_path: Path) -> None:
+    run = bundle(tmp_path / "run.hark", *events())
+    fork = bundle(tmp_path / "fork.hark", *events(obeys=False))
+    assert entry(["report", "-against", run, "-o", str(tmp_path / "page.html"), fork]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "Denied in run.hark and not here: collect.evil.example." in page
+
+
+def test_a_page_that_is_there_is_kept_and_a_broken_bundle_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = bundle(tmp_path / "run.hark", *events())
+    out = tmp_path / "run.html"
+    out.write_text("mine")
+    assert entry(["report", path]) == 2
+    assert out.read_text() == "mine"
+    data = bytearray(Path(path).read_bytes())
+    data[len(data) // 2] ^= 1
+    broken = tmp_path / "broken.hark"
+    broken.write_bytes(data)
+    assert entry(["report", str(broken)]) == 1
+    assert "does not verify" in capsys.readouterr().err
+    assert not (tmp_path / "broken.html").exists()

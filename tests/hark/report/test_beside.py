@@ -1,0 +1,38 @@
+"""Two runs side by side."""
+
+from pathlib import Path
+
+import pytest
+
+from hark.report import beside as laid
+from hark.report.facts import Step
+from tests.hark.report.story import events, made
+
+
+def steps(keys: str) -> list[Step]:
+    return [Step(at, at, key, key) for at, key in enumerate(keys)]
+
+
+def test_what_both_did_stands_together_and_what_one_did_alone() -> None:
+    rows = laid.rows(steps("abcxd"), steps("abcd"))
+    assert [("".join(one.key for one in row.left), row.same) for row in rows] == [
+        ("abc", True),
+        ("x", False),
+        ("d", True),
+    ]
+    assert [row.same for row in laid.rows(steps("ab"), steps("ab"))] == [True]
+
+
+def test_what_is_beyond_the_bound_is_shown_and_not_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(laid, "MAX_ALIGNED", 2)
+    rows = laid.rows(steps("xabcd"), steps("yabcd"))
+    assert "".join(one.key for row in rows for one in row.left) == "xabcd"
+    assert not rows[-1].same
+
+
+def test_a_denial_of_one_alone_is_named(tmp_path: Path) -> None:
+    run = made(tmp_path / "run.hark").facts
+    fork = made(tmp_path / "fork.hark", *events(obeys=False)).facts
+    page = laid.beside(run, fork, "run.hark", "fork.hark")
+    assert "Denied here and not in fork.hark: collect.evil.example." in page
+    assert "Denied" not in laid.beside(fork, fork, "a", "b")
