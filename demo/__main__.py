@@ -50,7 +50,7 @@ def main() -> int:
             shutil.copy(HERE / part, project)
         story(folder, project)
         os.chdir(HERE)
-    print(f"\nAll of it, key and record, lay in {name}, a folder for this demo alone, which is gone again.")
+    print(f"\nAll else, key and records, lay in {name}, a folder for this demo alone, which is gone again.")
     return 0
 
 
@@ -101,6 +101,11 @@ def story(folder: Path, project: Path) -> None:
         "\nThe fork is a run like any other: it happens again too, both halves of it, without network or key:"
     )
     show("replay", "../fork.hark", env=keyless)
+
+    print("\nBoth as pages that open offline, without scripts; the second lays the fork beside the run:")
+    pages = tempfile.mkdtemp(prefix="hark-demo-pages-")
+    show("report", "-o", f"{pages}/run.html", "../run.hark", env=keyless)
+    show("report", "-against", "../run.hark", "-o", f"{pages}/fork.html", "../fork.hark", env=keyless)
 
 
 def what_if(folder: Path, env: dict[str, str]) -> None:

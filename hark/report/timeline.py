@@ -163,7 +163,7 @@ class _Drawing:
 
     def branch(self, seq: int, time_ns: int, at: int) -> None:
         x = self.x(time_ns)
-        end = "end" if x > WIDTH - 180 else "start"
+        end = "end" if x > WIDTH - 260 else "start"
         self._over.append(
             f'<a href="#e{seq}"><line class="branch" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{self._y}"/>'
             f'<text class="branch" x="{x + (-5 if end == "end" else 5):.1f}" y="{self._y + 2}" text-anchor="{end}">'
