@@ -9,7 +9,7 @@ from hark.bundle.regular import open_regular
 from hark.errors import HarkError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hark.bundle.walk import BundleFile
 
@@ -89,6 +89,19 @@ def write_new(path: str, data: bytes) -> None:
     except OSError as error:
         os.unlink(path)
         raise OSError(error.errno, error.strerror, path) from None
+
+
+def write_new_text(path: str, pieces: "Iterable[str]") -> None:
+    """Write a new file that nobody else may read, and that is whole or not there."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(fd, "w", encoding="utf-8") as file:
+            file.writelines(pieces)
+    except BaseException as error:
+        os.unlink(path)
+        if isinstance(error, OSError) and error.filename is None:
+            raise OSError(error.errno, error.strerror, path) from None
+        raise
 
 
 def refuse_existing(path: str) -> None:

@@ -1,6 +1,5 @@
 """`hark export`: a bundle in the formats of other programs. What comes out proves nothing any more."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -109,18 +108,12 @@ def _curl(frames: "Frames", seq: int) -> "Text":
 
 
 def _write(pieces: "Text", out: str | None) -> None:
-    """Print the pieces, or write a new file that nobody else may read, and that is whole or not there."""
+    """Print the pieces, or write them to a new file."""
+    from hark.cli.bundles import write_new_text
+
     if out is None:
         for piece in pieces:
             sys.stdout.write(piece)
         sys.stdout.flush()
         return
-    fd = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "w", encoding="utf-8") as file:
-            file.writelines(pieces)
-    except BaseException as error:
-        os.unlink(out)
-        if isinstance(error, OSError) and error.filename is None:
-            raise OSError(error.errno, error.strerror, out) from None
-        raise
+    write_new_text(out, pieces)

@@ -1,7 +1,6 @@
 """`hark report`: a bundle as one HTML page that opens offline. Decides nothing about the bundle itself."""
 
 import os
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from hark.cli.spec import Args, Option, Positional, Spec
@@ -39,7 +38,7 @@ def run(args: Args) -> int:
     from tempfile import TemporaryFile
 
     from hark.cli import output
-    from hark.cli.bundles import checked, pinned, refuse_existing
+    from hark.cli.bundles import checked, pinned, refuse_existing, write_new_text
     from hark.report.making import Made, pieces
     from hark.report.page import Parts, page
     from hark.unchanged import Unchanged
@@ -68,7 +67,7 @@ def run(args: Args) -> int:
             events=pieces(listed),
             other=other,
         )
-        _write(page(parts), out)
+        write_new_text(out, page(parts))
     output.say(f"{out}: a report on {path}, which is {result.line()}")
     return TruncatedError.exit_code if result.verdict == TRUNCATED else 0
 
@@ -97,16 +96,3 @@ def _other(path: str) -> "Other":
     except ReplayError:
         raise BundleError(f"{path} was changed while it was read; there is no report") from None
     return Other(os.path.basename(path), made.facts, result.verdict, lines)
-
-
-def _write(pieces: Iterable[str], out: str) -> None:
-    """Write a new file that nobody else may read, and that is whole or not there."""
-    fd = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "w", encoding="utf-8") as file:
-            file.writelines(pieces)
-    except BaseException as error:
-        os.unlink(out)
-        if isinstance(error, OSError) and error.filename is None:
-            raise OSError(error.errno, error.strerror, out) from None
-        raise

@@ -1,10 +1,13 @@
 """`hark report`: the page as a file, with the verdict as `hark verify` prints it."""
 
 import html
+import json
+import re
 from pathlib import Path
 
 import pytest
 
+from hark.bundle.bounds import KIND_NAMES
 from hark.cli.main import entry
 from tests.hark.report.story import events
 from tests.support.recordings import bundle
@@ -27,6 +30,21 @@ def test_the_page_has_the_verdict_as_verify_prints_it(
     assert [line for line in said if line.strip() and line.strip() not in page] == []
     assert out.stat().st_mode & 0o077 == 0
     assert "<script" not in page
+
+
+def test_the_events_of_the_page_are_those_that_inspect_lists(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = bundle(tmp_path / "run.hark", *events())
+    assert entry(["inspect", "-json", path]) == 0
+    inspected = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert entry(["report", path]) == 0
+    page = (tmp_path / "run.html").read_text()
+    shown = re.findall(r'id="e(\d+)"><summary><b>\d+</b><i>[^<]*</i><em>(\w+)</em>', page)
+    assert [(int(seq), kind) for seq, kind in shown] == [
+        (one["seq"], KIND_NAMES[one["kind"]]) for one in inspected
+    ]
+    assert shown
 
 
 def test_a_fork_is_laid_beside_its_parent(tmp_path: Path) -> None:
