@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import BundleError, ReplayError, TruncatedError, UsageError
 
@@ -23,7 +24,7 @@ SPEC: Final = Spec(
         Option("jsonl", "every event as one JSON object a line, with whole bodies"),
         Option("curl", "the request that event SEQ belongs to as a curl command", "SEQ"),
         Option("o", "write to OUT, which must not exist (default: print it)", "OUT"),
-        Option("key", "accept only a bundle signed by this public key", "HEX|FILE", repeat=True),
+        options.PINNED,
     ),
     positionals=(Positional("BUNDLE", "the bundle to read; it is verified first"),),
     about="""\

@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Final
 
+from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import ConfinementError, PatchError, PolicyError, RecordError, ReplayError, UsageError
 
@@ -22,18 +23,15 @@ SPEC: Final = Spec(
         Option("model", "have every live request ask this model instead of the one that it names", "NAME"),
         Option("set", "set this JSON value in live requests; may be repeated", "POINTER=VALUE", repeat=True),
         Option("policy", "from the branch point on, this policy with its secrets and tool servers", "FILE"),
-        Option("upstream", "dial HOST at another address; may be repeated", "HOST=ADDR[:PORT]", repeat=True),
-        Option("upstream-ca", "trust these roots for upstreams too; may be repeated", "PEM", repeat=True),
-        Option("via-proxy", "dial upstreams through the proxies that your environment names"),
-        Option("trust-bundle", "run what a bundle asks for though nobody you trust has signed it"),
-        Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
-        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
-        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
-        Option("workdir", "work on a copy of this directory, and not on the bundle's of the project", "DIR"),
-        Option("keep", "keep the copy that the command worked on in this new directory", "DIR"),
+        *options.OUTWARD,
+        *options.TRUST,
+        options.READ,
+        options.WRITE,
+        options.COPIED,
+        options.KEEP,
         Option("o", "where the fork's own bundle goes; without it, where `hark ls` finds it", "OUT"),
-        Option("key", "sign that with this private key instead of your own", "FILE"),
-        Option("json", "print the verdict as one JSON object, and the command's own output on stderr"),
+        options.SIGN,
+        options.VERDICT,
     ),
     positionals=(Positional("BUNDLE", "the bundle to fork, or the id of a run of this machine"),),
     about=(

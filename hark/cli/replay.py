@@ -4,6 +4,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import ConfinementError, PolicyError, RecordError, ReplayError, UsageError
 
@@ -15,18 +16,17 @@ SPEC: Final = Spec(
     "run a recorded agent again from its bundle, without network, and compare",
     (
         Option("policy", "run it under this policy instead of the bundle's", "FILE"),
-        Option("trust-bundle", "run what a bundle asks for though nobody you trust has signed it"),
-        Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
-        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
-        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
-        Option("workdir", "work on a copy of this directory, and not on the bundle's of the project", "DIR"),
-        Option("keep", "keep the copy that the command worked on in this new directory", "DIR"),
+        *options.TRUST,
+        options.READ,
+        options.WRITE,
+        options.COPIED,
+        options.KEEP,
         Option("o", "where the replay's own bundle goes; without it, where `hark ls` finds it", "OUT"),
-        Option("key", "sign that with this private key instead of your own", "FILE"),
+        options.SIGN,
         Option("realtime", "wait as long for each answer as when it was recorded"),
         Option("truncated", "replay a bundle that breaks off, as far as it goes"),
         Option("allow-renaming", "take identifiers that are drawn anew for the recorded ones, and list them"),
-        Option("json", "print the verdict as one JSON object, and the command's own output on stderr"),
+        options.VERDICT,
     ),
     positionals=(Positional("BUNDLE", "the bundle to replay, or the id of a run of this machine"),),
     about=(

@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Final
 
+from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import BundleError, ReplayError, TruncatedError
 
@@ -16,7 +17,7 @@ SPEC: Final = Spec(
     options=(
         Option("against", "lay the run beside that of another bundle: a fork beside its parent", "BUNDLE"),
         Option("o", "write to OUT, which must not exist (default: the bundle's name with .html)", "OUT"),
-        Option("key", "accept only a bundle signed by this public key", "HEX|FILE", repeat=True),
+        options.PINNED,
     ),
     positionals=(Positional("BUNDLE", "the bundle to read; it is verified first"),),
     about="""\

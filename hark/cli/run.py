@@ -5,6 +5,7 @@ import os
 import sys
 from typing import Final
 
+from hark.cli import options as shared
 from hark.cli.spec import Args, Option, Spec
 
 SPEC: Final = Spec(
@@ -15,8 +16,8 @@ SPEC: Final = Spec(
         Option("follow-policy", "read the policy again when it changes: what may be reached changes with it"),
         Option("o", "where the sealed bundle goes; without it, where `hark ls` finds it", "BUNDLE"),
         Option("key", "sign with this private key instead of your own", "FILE"),
-        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
-        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
+        shared.READ,
+        shared.WRITE,
         Option("workdir", "the project directory, writable; the current one by default", "DIR"),
         Option("wait-children", "last until every process of the command has ended, not only the first"),
         Option(

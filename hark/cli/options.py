@@ -1,0 +1,36 @@
+"""Options that several commands have, each written once: what it is called, and what it means.
+
+Always: commands that share an option mean the same by it. What a command means otherwise by the same name
+(the `-o` of a run and of an export) stands in its own table.
+"""
+
+from typing import Final
+
+from hark.cli.spec import Option
+
+READ: Final = Option("read", "let the command read this path; may be repeated", "PATH", repeat=True)
+WRITE: Final = Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True)
+
+TRUST: Final = (
+    Option("trust-bundle", "run what a bundle asks for though nobody you trust has signed it"),
+    Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
+)
+"""Of what starts a recorded command: on whose word."""
+COPIED: Final = Option(
+    "workdir", "work on a copy of this directory, and not on the bundle's of the project", "DIR"
+)
+KEEP: Final = Option("keep", "keep the copy that the command worked on in this new directory", "DIR")
+SIGN: Final = Option("key", "sign that with this private key instead of your own", "FILE")
+VERDICT: Final = Option(
+    "json", "print the verdict as one JSON object, and the command's own output on stderr"
+)
+
+OUTWARD: Final = (
+    Option("upstream", "dial HOST at another address; may be repeated", "HOST=ADDR[:PORT]", repeat=True),
+    Option("upstream-ca", "trust these roots for upstreams too; may be repeated", "PEM", repeat=True),
+    Option("via-proxy", "dial upstreams through the proxies that your environment names"),
+)
+"""Of what goes live in the middle of a recording: how servers are reached."""
+
+PINNED: Final = Option("key", "accept only a bundle signed by this public key", "HEX|FILE", repeat=True)
+"""Of what reads a bundle and writes something about it."""
