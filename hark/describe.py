@@ -203,6 +203,11 @@ def _input(e: ev.Input) -> str:
     return f"{e.source}, {_body(e.data)}{', then end of file' if e.end else ''}"
 
 
+def _run_start(e: RunStart) -> str:
+    where = f"; UNCONTAINED: in {e.uncontained}, with no boundary around it" if e.uncontained else ""
+    return f"{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id}){where}"
+
+
 def _manifest(e: ev.FsManifest) -> str:
     left = f", {_count(len(e.left_out), 'path')} left out" if e.left_out else ""
     return f"{_count(len(e.entries), 'file')} below {e.root}{left}"
@@ -231,7 +236,7 @@ def _branch(e: ev.Branch) -> str:
 
 
 _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
-    RunStart: lambda e: f"{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id})",
+    RunStart: _run_start,
     ev.PolicyLoaded: lambda e: f"{e.source}: allow {', '.join(e.allow_hosts) or 'nothing'}",
     ev.EnvSnapshot: lambda e: f"{_count(len(e.vars), 'variable')}: {' '.join(e.vars)}",
     ev.FsManifest: _manifest,

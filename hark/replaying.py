@@ -27,7 +27,7 @@ from hark.visible import visible
 from launcher import offline
 from launcher.played import Piece, Played
 from launcher.report import NeverStarted
-from launcher.supervise import Boundary, launch
+from launcher.supervise import launch
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hark.replay.score import Score
     from hark.throwaway import Throwaway
     from hark.timing import Moment
+    from launcher.surroundings import Surroundings
     from mediator.branching import InForce
     from mediator.config import MediatorConfig, Recorder
     from mediator.playback.playback import Playback
@@ -271,7 +272,7 @@ class Replayed(Run):
         self,
         prepared: Prepared,
         place: Place,
-        boundary: Boundary,
+        boundary: Surroundings,
         environ: Mapping[str, str],
         *,
         say: Say,

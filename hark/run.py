@@ -26,7 +26,7 @@ from hark.keeping import Place, find_place
 from hark.preparation import Options, Prepared, prepare
 from hark.trusting import files_for
 from launcher.report import Ended, NeverStarted
-from launcher.supervise import Boundary, launch
+from launcher.supervise import launch
 
 if TYPE_CHECKING:
     from hark.bundle.deliver import Destination
@@ -35,9 +35,12 @@ if TYPE_CHECKING:
     from hark.follow import Follower
     from hark.piecemeal import Piecemeal
     from hark.policy.model import Policy
+    from launcher.surroundings import Surroundings
+    from mediator.ca import RunCA
     from mediator.config import MediatorConfig, Recorder
     from mediator.credentials import Broker
     from mediator.ledger import Summary
+    from mediator.origin import Origin
     from mediator.publish import Opened
     from mediator.serve import Mediator
 
@@ -81,7 +84,7 @@ class Run:
         self,
         prepared: Prepared,
         place: Place,
-        boundary: Boundary,
+        boundary: Surroundings,
         environ: Mapping[str, str],
         *,
         say: Say,
@@ -115,8 +118,7 @@ class Run:
 
         self.broker = self.brokered()
         own = () if self.place.output is None else (self.place.output,)
-        self.files = Files(self.prepared, self.broker, keep=self.prepared.snapshot, beside=own)
-        self.files.begin()
+        self.files = self.filed(self.broker, own)
         header = record.header(self.place.run_id, self.prepared, self.lineage())
         if self.place.output is not None:
             self.destination = Destination.open(self.place.output)
@@ -152,6 +154,12 @@ class Run:
         if not self._is_ending():
             self.stopped = why
         self.boundary.kill(why)
+
+    def filed(self, broker: Broker, own: tuple[str, ...]) -> Files | None:
+        """Begin to read the project's files for the record; `own` are paths of hark's in it."""
+        files = Files(self.prepared, broker, keep=self.prepared.snapshot, beside=own)
+        files.begin()
+        return files
 
     def _is_ending(self) -> bool:
         return (self.failure, self.limit, self.stopped) != (None, None, None)
@@ -265,7 +273,6 @@ class Run:
 
     def _start(self, writer: Writer) -> Mediator:
         """Put everything in place and on the record, then let the agent go."""
-        from hark import record
         from mediator import trust
         from mediator.ca import RunCA
         from mediator.serve import Mediator
@@ -284,20 +291,37 @@ class Run:
             on_limit=self.reach,
             published=published,
             broker=self.broker,
+            origin=self.origin(),
         )
         for event in () if self.files is None else self.files.opening():
             writer.append(event)
-        writer.append(record.boundary(self.prepared, self.boundary.facts), durable=True)
+        writer.append(self.stands(), durable=True)
         if self.plan.shim:
             self.set_clock(writer)
         mediator.start()
-        files = files_for(ca, roots, self.plan, self.environ) | self.prepared.controlled.files()
+        files = self.shown(ca, roots)
         try:
             self.boundary.start(files, mediator.take_input)
         except BaseException:
             mediator.stop()
             raise
         return mediator
+
+    def origin(self) -> Origin:
+        """Return what tells where a connection was meant to go: the kernel."""
+        from mediator.origin import original_destination
+
+        return original_destination
+
+    def stands(self) -> Event:
+        """Return the event that says what is enforced around the agent, once it is."""
+        from hark import record
+
+        return record.boundary(self.prepared, self.boundary.facts)
+
+    def shown(self, ca: RunCA, roots: bytes) -> dict[str, bytes]:
+        """Return the files that the agent is shown beside the plan's."""
+        return files_for(ca, roots, self.plan, self.environ) | self.prepared.controlled.files()
 
     def opening(self) -> Iterator[Event]:
         """Yield what stands on the record before the boundary does."""

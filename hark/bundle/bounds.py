@@ -90,6 +90,8 @@ class RunStart(NamedTuple):
     """`host=addr`, sorted."""
     header_hash: bytes = b""
     """BLAKE3 of the header bytes; the writer fills it in. Empty: the header is under no hash."""
+    uncontained: str = ""
+    """Where the code ran that was recorded, if no boundary stood around it; empty where one did."""
 
 
 class RunEnd(NamedTuple):
@@ -131,7 +133,19 @@ _SALT: Final = cbor.encode(SALT_KEY)
 RUN_START_KIND: Final = Kind(
     RUN_START,
     RunStart,
-    {1: TEXT, 2: INT, 3: TEXT, 4: BYTES, 5: BYTES, 6: TEXT, 7: TEXTS, 8: TEXTS, 10: TEXTS, 32: HASH},
+    {
+        1: TEXT,
+        2: INT,
+        3: TEXT,
+        4: BYTES,
+        5: BYTES,
+        6: TEXT,
+        7: TEXTS,
+        8: TEXTS,
+        10: TEXTS,
+        32: HASH,
+        33: TEXT,
+    },
 )
 RUN_END_KIND: Final = Kind(RUN_END, RunEnd, {1: INT, 2: INT, 3: TEXT})
 SEAL_KIND: Final = Kind(SEAL, Seal, {1: HASH, 2: COUNTS, 3: TEXT, 4: UINT})

@@ -101,5 +101,6 @@ def _record(result: "Result") -> dict[str, object]:
         "anchored": result.anchored,
         "trailing": result.trailing,
         "unsafe_allow_all": result.unsafe,
+        "uncontained": result.uncontained or None,
         "fork": result.lineage.record(),
     }

@@ -37,6 +37,10 @@ UNSAFE: Final = (
     "That a policy held anything back: the run was started with --unsafe-allow-all, and every host and port "
     "was allowed."
 )
+UNCONTAINED: Final = (
+    "That anything was held back, or recorded beyond what went through Python's sockets: no boundary stood "
+    "around what ran, and it could have reached the network, files and keys of its user by another way."
+)
 REDACTED: Final = "What stood in the redacted events: it is committed to, but cannot be read."
 HASHED: Final = (
     "What stood in the bodies that the policy keeps out of the record: their length and hash are in it, "
@@ -59,6 +63,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
         (result.unsafe, UNSAFE),
+        (bool(result.uncontained), UNCONTAINED),
         (bool(result.redacted), REDACTED),
         (hashed, HASHED),
     ]

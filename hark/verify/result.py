@@ -73,6 +73,8 @@ class Result(NamedTuple):
     """Whether the run was started with `--unsafe-allow-all`, by its own record."""
     own: bool = False
     """Whether that key is the caller's own; it is said, and decides nothing."""
+    uncontained: str = ""
+    """Where it ran what was recorded, by its own record, if no boundary stood around it."""
 
     @property
     def exit_code(self) -> int:
@@ -95,6 +97,8 @@ class Result(NamedTuple):
             parts.append(f"REDACTED {len(self.redacted)}")
         if self.unsafe:
             parts.append("UNSAFE: every host was allowed (--unsafe-allow-all)")
+        if self.uncontained:
+            parts.append(f"UNCONTAINED: recorded in {visible(self.uncontained)}, with no boundary around it")
         if self.verdict == VERIFIED:
             parts.append(self._signature())
             if self.anchored:

@@ -123,6 +123,7 @@ def _result(
         trailing=file.size - facts.end_at if footer is None else 0,
         unsafe=sound and allowed_everything(file),
         own=head is not None and head.public_key == own,
+        uncontained=bounds.start.uncontained if sound and bounds.start is not None else "",
     )
     header_covered = bounds.start is not None and bool(bounds.start.header_hash)
     times_covered = bounds.seal is not None and bounds.seal.own_time == _last_time(facts)

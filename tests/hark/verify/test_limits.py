@@ -16,6 +16,7 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(GOOD._replace(anchored=True)) - of() == {module.ANCHOR}
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
     assert of(GOOD._replace(unsafe=True)) - of() == {module.UNSAFE}
+    assert of(GOOD._replace(uncontained="a test's process")) - of() == {module.UNCONTAINED}
     assert of(hashed=True) - of() == {module.HASHED}
     assert of(header=False) - of() == {module.NO_HEADER_HASH}
     assert of(times=False) - of() == {module.NO_SEAL}
@@ -29,5 +30,5 @@ def test_limits_are_whole_sentences():
         for name, value in vars(module).items()
         if name.isupper() and name not in {BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 12
+    assert len(sentences) == 13
     assert all(words.endswith(".") for words in sentences)

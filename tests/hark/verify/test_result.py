@@ -45,3 +45,10 @@ def test_a_truncated_line_says_that_the_rest_verifies():
         verdict=TRUNCATED, findings=(Finding(TRUNCATED, 3, "cut short"),), run_end=None, events=1
     )
     assert result.line() == "TRUNCATED: cut short, what is there verifies: 1 event, run R"
+
+
+def test_what_no_boundary_stood_around_is_called_uncontained():
+    assert "UNCONTAINED" not in GOOD.line()
+    line = GOOD._replace(uncontained="the test's own process\x1b[2J").line()
+    assert "UNCONTAINED: recorded in the test's own process" in line
+    assert "\x1b" not in line

@@ -17,6 +17,7 @@ from hark.bundle.walk import BundleFile
 from hark.bundle.writer import Writer
 from hark.errors import BundleError, HarkError, TruncatedError
 from hark.verify import BROKEN, REJECTED, TRUNCATED, VERIFIED, verify
+from hark.verify.limits import UNCONTAINED
 from tests.hark.bundle.bundles import (
     EVENTS,
     HEADER,
@@ -429,3 +430,10 @@ def test_the_seal_alone_covers_what_the_signature_does_not(tmp_path):
 
 def test_start_of_the_helpers_is_what_another_writer_would_write():
     assert start()[0][2] == encode(EVENTS[0])
+
+
+def test_the_record_of_a_run_without_a_boundary_says_so_and_one_of_a_boundary_does_not(tmp_path):
+    for where in ("", "the test's own process"):
+        events = (RunStart(run_id=RUN, uncontained=where), RunEnd(reason="exit"))
+        found = verify(str(write(tmp_path / f"{bool(where)}.hark", events)))
+        assert (found.uncontained, UNCONTAINED in found.limits) == (where, bool(where))
