@@ -15,10 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from hark.bundle import events as ev
-from hark.bundle.bounds import kind_name
 from hark.bundle.fields import Pairs
 from hark.bundle.frame import Frame
-from hark.errors import BundleError
 from hark.replay import packed
 
 MAX_BODY: Final = 64 << 20  # as one payload of format 1; more would not fit beside others in memory
@@ -137,14 +135,6 @@ def gather(frames: Iterable[Frame]) -> Iterator[Gathered]:
     yield from gathering.open.values()
 
 
-def decoded(frame: Frame) -> ev.Event | ev.Unknown:
-    """Return a verified frame's event. Raises BundleError: whoever signed it may have written anything."""
-    try:
-        return ev.decode(frame.kind, frame.payload)
-    except BundleError as error:
-        raise BundleError(f"event {frame.seq} ({kind_name(frame.kind)}) cannot be read: {error}") from None
-
-
 def raw(event: ev.LlmRequest | ev.LlmResponseEnd | ev.ResponseHead) -> Pairs:
     """Return the headers as they were on the wire, or the map of a writer that has no such list."""
     if event.raw_headers:
@@ -179,7 +169,7 @@ class _Gathering:
         self._attempt = ev.EgressAttempt()
 
     def take(self, frame: Frame) -> Iterator[Gathered]:
-        event = decoded(frame)
+        event = ev.decode_frame(frame)
         match event:
             case ev.EgressAttempt():
                 self._attempt = event
