@@ -1,6 +1,7 @@
 """Anthropic's messages, as its SDK sends them and its API answers."""
 
 from fidelity.models import anthropic_events
+from hark.conversation import anthropic
 from hark.conversation.model import ToolCall, ToolResult, Turn, Usage
 from tests.hark.conversation.rig import SSE, call, stream
 
@@ -82,3 +83,10 @@ def test_an_error_is_no_reply() -> None:
         "anthropic", ASKED, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     )
     assert (one.reply, one.usage) == (None, Usage())
+
+
+def test_tokens_that_were_put_into_a_cache_are_input_and_counted_apart() -> None:
+    kept = {"ephemeral_5m_input_tokens": 5, "ephemeral_1h_input_tokens": 15}
+    usage = {"input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100}
+    found = anthropic.whole({"content": [], "usage": usage | {"output_tokens": 7, "cache_creation": kept}})
+    assert found.usage == Usage(125, 7, 100, 20, 15)
