@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hark.bundle import events as ev
 from hark.bundle.bounds import kind_name
 from hark.bundle.frame import Frame
+from hark.conversation.gathered import Gathered, gather
 from hark.errors import HarkError, UsageError
-from hark.export.gathered import Gathered, gather
 
 _POLICY, _ENV, _INJECTED = 2, 3, 12
 _OF_EXCHANGES = frozenset((5, 6, 7, 33, 35, 36, 44, 45, 46))

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from hark.bundle.fields import Pairs
 from hark.portions import portions
 
 if sys.version_info < (3, 14):
@@ -36,6 +37,18 @@ def unpacked(codings: Sequence[str], data: bytes) -> bytes | None:
             return None
         data = undone
     return data
+
+
+def plain(headers: Pairs, data: bytes) -> bytes:
+    """Return a body with the codings undone that its headers name, or as it is where they cannot be."""
+    named = [
+        coding.strip().decode("latin-1").lower()
+        for name, value in headers
+        if name.lower() == b"content-encoding"
+        for coding in value.split(b",")
+    ]
+    text = unpacked(named, data) if named and data else data
+    return data if text is None else text
 
 
 def _one(coding: str, data: bytes) -> bytes | None:

@@ -67,7 +67,7 @@ def test_an_answer_and_its_stream_say_the_same() -> None:
     assert (streamed.reply.text, streamed.reply.calls[0].id) == (whole.reply.text, "toolu_1")
     assert streamed.reply.calls[0].arguments == '{"url": "https://a.example/\\u00fc"}'  # as it was written
     for one in (whole, streamed):
-        assert (one.usage, one.stop, one.answered_by) == (Usage(125, 7, 100), "tool_use", "claude-4")
+        assert (one.usage, one.stop, one.answered_by) == (Usage(125, 7, 100, 20), "tool_use", "claude-4")
     assert (whole.streamed, streamed.streamed) == (False, True)
 
 

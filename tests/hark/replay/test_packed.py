@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.replay.packed import MAX_STREAMS, MAX_UNPACKED, unpacked
+from hark.replay.packed import MAX_STREAMS, MAX_UNPACKED, plain, unpacked
 
 if sys.version_info < (3, 14):
     from backports import zstd
@@ -106,3 +106,10 @@ def test_a_body_of_many_streams_is_no_work_of_its_square(coding):
 def test_more_streams_than_anybody_sends_count_as_they_were_sent():
     assert unpacked(["gzip"], gzip.compress(b"") * MAX_STREAMS) == b""
     assert unpacked(["gzip"], gzip.compress(b"") * (MAX_STREAMS + 1)) is None
+
+
+def test_headers_say_how_a_body_is_packed_and_what_is_not_stays_as_it_is() -> None:
+    packed, headers = gzip.compress(gzip.compress(b"text")), ((b"Content-Encoding", b"GZIP, gzip"),)
+    assert plain(headers, packed) == b"text"
+    assert plain(headers, b"text") == b"text"
+    assert plain((), packed) == packed
