@@ -11,7 +11,7 @@ from typing import Final
 
 from mediator.authority import Destination
 from mediator.proxy import Proxy
-from mediator.transport import Streams
+from mediator.transport import Reader, Streams
 
 MAX_ANSWER: Final = 1 << 16  # the head of an answer; what follows it is the connection
 _REASONS: Final = {
@@ -85,7 +85,7 @@ async def _streams(
     transport: asyncio.Transport, rest: bytes, tls: ssl.SSLContext | None, host: str, limit: int
 ) -> Streams:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=limit, loop=loop)
+    reader = Reader(limit=limit, loop=loop)
     protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
     if tls is not None and rest:
         raise ConnectError("it sent something before TLS began")
