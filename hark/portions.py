@@ -1,8 +1,8 @@
 """Packed bytes in short pieces, for decoders that copy what stands behind the end of a stream.
 
-Always: the pieces together are the bytes. A body may be nothing but ends: gzip's shortest stream has 20 bytes,
-zstd's 9, and the libraries give back what follows each as a copy. Given whole, one megabyte of them is minutes
-of work; given in pieces, the copies are short, whatever the body is.
+Always: the pieces together are the bytes. A body may be nothing but ends: gzip's shortest stream has 20
+bytes, zstd's 9, and the libraries give back what follows each as a copy. Given whole, one megabyte of them is
+minutes of work; given in pieces, the copies are short, whatever the body is.
 """
 
 from collections.abc import Iterator
