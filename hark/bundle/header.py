@@ -6,7 +6,8 @@ claim is true (`hark.verify`), and whether the signature in the footer is good (
 
 from typing import Final, NamedTuple
 
-from hark.bundle import cbor
+from hark.bundle import anchor, cbor
+from hark.bundle.anchor import Anchor, anchors_from_raw, anchors_to_raw
 from hark.bundle.fields import BYTES, FIRST_EXTRA, HASH, INT, TEXT, UINT, UINTS, Layout, dump, load
 from hark.bundle.tree_head import TreeHead, tree_head_from_raw, tree_head_to_raw
 from hark.errors import BundleError
@@ -37,6 +38,8 @@ class Footer(NamedTuple):
     rekor_index: int = 0
     redacted: tuple[int, ...] = ()
     """Key 32: seqs, ascending, whose payloads were taken out and whose leaves were kept."""
+    anchors: tuple[Anchor, ...] = ()
+    """Key 33: entries in transparency logs, made after the file was sealed."""
 
 
 _HEADER: Final[Layout] = {
@@ -58,9 +61,11 @@ def decode_header(data: bytes) -> Header:
 
 def encode_footer(footer: Footer) -> bytes:
     """The CBOR of `footer`."""
-    values = (*footer[:3], *footer[4:])
+    values = (*footer[:3], *footer[4:7])
     raw = dump("footer", _FOOTER, values)
     raw[_TREE_HEAD_KEY] = None if footer.tree_head is None else tree_head_to_raw(footer.tree_head)
+    if footer.anchors:
+        raw[anchor.KEY] = anchors_to_raw(footer.anchors)
     return cbor.encode(raw)
 
 
@@ -70,7 +75,8 @@ def decode_footer(data: bytes) -> Footer:
     count, root, chain, entry, index, redacted = load("footer", _FOOTER, raw)
     head = raw.get(_TREE_HEAD_KEY) if isinstance(raw, dict) else None
     tree_head = None if head is None else tree_head_from_raw(head)
-    return Footer(count, root, chain, tree_head, entry, index, redacted)
+    anchors = anchors_from_raw(raw.get(anchor.KEY) if isinstance(raw, dict) else None)
+    return Footer(count, root, chain, tree_head, entry, index, redacted, anchors)
 
 
 def decode_written_footer(data: bytes) -> Footer:
@@ -85,4 +91,4 @@ def decode_written_footer(data: bytes) -> Footer:
 
 def _is_ours(key: cbor.Value) -> bool:
     """Whether the key must stand for something here; later versions may add others from 32 on."""
-    return key in _FOOTER or not (isinstance(key, int) and key >= FIRST_EXTRA)
+    return key in _FOOTER or key == anchor.KEY or not (isinstance(key, int) and key >= FIRST_EXTRA)

@@ -80,12 +80,16 @@ def sign(key: SigningKey, run_id: str, leaf_count: int, root: bytes, signed_at: 
 
 def signature_is_good(head: TreeHead) -> bool:
     """Whether the key named in `head` made its signature."""
-    sizes = (len(head.root), len(head.public_key), len(head.signature))
-    if sizes != (HASH_SIZE, KEY_SIZE, SIGNATURE_SIZE):
-        return False
     message = signed_bytes(head.run_id, head.leaf_count, head.root, head.signed_at)
+    return len(head.root) == HASH_SIZE and is_signature(head.public_key, head.signature, message)
+
+
+def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether `signature` is that of an Ed25519 key over `message`."""
+    if (len(public_key), len(signature)) != (KEY_SIZE, SIGNATURE_SIZE):
+        return False
     try:
-        _public_key(head.public_key).verify(head.signature, message)
+        _public_key(public_key).verify(signature, message)
     except Exception as error:
         from cryptography.exceptions import InvalidSignature
 

@@ -21,7 +21,6 @@ COMMANDS: Final = (
     "run",
     "replay",
     "fork",
-    "compare",
     "diff",
     "tree",
     "trust",

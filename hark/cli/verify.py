@@ -6,6 +6,7 @@ from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import BundleError, TruncatedError
 
 if TYPE_CHECKING:
+    from hark.verify.anchor import Trust
     from hark.verify.result import Result
 
 SPEC: Final = Spec(
@@ -18,12 +19,27 @@ SPEC: Final = Spec(
             "HEX|FILE",
             repeat=True,
         ),
+        Option(
+            "trusted-root",
+            "believe the logs, authorities and clocks in this trusted_root.json, not the public ones",
+            "FILE",
+        ),
+        Option(
+            "log-witness",
+            "accept only anchors whose checkpoint this witness has cosigned",
+            "KEY",
+            repeat=True,
+        ),
+        Option("anchored", "accept only a bundle that has an anchor which holds"),
         Option("json", "print the result as one JSON object"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to check"),),
     about="""\
 The first line is the verdict; the worst finding decides it. Below it stand the other findings, if
-any, and what the verdict does not say.
+any, what is known of its anchor, and what the verdict does not say.
+
+An anchor is judged offline, from what the bundle holds of it: anchored, not checkable (and why), or
+rejected, which rejects the bundle (docs/anchor.md). No log is asked anything.
 
 Exit code: 0 VERIFIED, 1 BROKEN or REJECTED, 2 usage, 3 TRUNCATED (no footer: the writer was killed;
 everything up to the last whole event holds).""",
@@ -39,7 +55,7 @@ def run(args: Args) -> int:
     keys = pinned(args.texts("key"))
     path = checked(args.positional("BUNDLE"))
     try:
-        result = verify(path, keys, own=own_key())
+        result = verify(path, keys, own=own_key(), trust=trust(args))
     except BundleError as error:
         return _no_bundle(error, as_json=args.flag("json"))
     if args.flag("json"):
@@ -48,6 +64,20 @@ def run(args: Args) -> int:
         for line in lines(result):
             output.say(line)
     return result.exit_code
+
+
+def trust(args: Args) -> "Trust | None":
+    """Return what the options of anchors say; None where none of them is given."""
+    root, witnesses, required = args.text("trusted-root"), args.texts("log-witness"), args.flag("anchored")
+    if root is None and not witnesses and not required:
+        return None
+    from hark.cli.bundles import read
+    from hark.verify.anchor import MAX_ROOT, Trust, trusted_root, witness_keys
+
+    data = None if root is None else read(root, MAX_ROOT, "trust root")
+    trusted_root(data)  # what cannot be read is refused, also for a bundle without an anchor
+    witness_keys(witnesses)
+    return Trust(data, witnesses, required)
 
 
 def _no_bundle(error: BundleError, *, as_json: bool) -> int:
@@ -72,6 +102,8 @@ def lines(result: "Result") -> list[str]:
         from hark.keys import name
 
         found.append(f"The key is called {name(result.public_key)}.")
+    for sentence in result.said_of_anchors():
+        found += wrapped(sentence.split(), "", first=0).split("\n")
     if words := result.lineage.words():
         found += wrapped(f"It is {words}.".split(), "", first=0).split("\n")
     if result.limits:
@@ -99,6 +131,7 @@ def _record(result: "Result") -> dict[str, object]:
         "pinned": result.pinned,
         "own": result.own,
         "anchored": result.anchored,
+        "anchors": [anchor.record() for anchor in result.anchors],
         "trailing": result.trailing,
         "unsafe_allow_all": result.unsafe,
         "uncontained": result.uncontained or None,

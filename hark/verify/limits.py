@@ -19,9 +19,12 @@ NO_PIN: Final = (
 )
 OPERATOR: Final = (
     "Anything against the holder of the key, who can write another record and sign that: only an anchor "
-    "does, which this version does not make."
+    "does, and it has none that holds."
 )
-ANCHOR: Final = "What its anchor proves: there is one in it, and it was not checked here."
+ANCHORED_ONLY: Final = (
+    "That it is the only record: its anchor says that this one was there by then and was not changed "
+    "since, and the holder of the key could have had others anchored too."
+)
 NO_HEADER_HASH: Final = (
     "What the header says of policy, arguments, fork parent and creation time: RunStart holds no hash of it, "
     "so it could have been changed."
@@ -58,8 +61,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (result.verdict == TRUNCATED, CUT),
         (result.verdict != TRUNCATED and not result.public_key, UNSIGNED),
         (bool(result.public_key) and not _known(result) and result.verdict != REJECTED, NO_PIN),
-        (bool(result.public_key), OPERATOR),
-        (result.anchored, ANCHOR),
+        (bool(result.public_key), ANCHORED_ONLY if result.anchored else OPERATOR),
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
         (result.unsafe, UNSAFE),

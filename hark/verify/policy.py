@@ -1,15 +1,18 @@
-"""Whose signature is enough. A pure function of a tree head and the keys that the caller expects.
+"""Whose signature is enough, and which anchors. Pure functions of what was found and what the caller expects.
 
 What always holds: with a pin, only a good signature by one of the pinned keys passes; nothing in the bundle
-can widen that. Without a pin every key passes, and the verdict says that nobody vouches for it.
+can widen that. Without a pin every key passes, and the verdict says that nobody vouches for it. An anchor
+that does not hold rejects the bundle, whatever others hold beside it.
 """
 
 from collections.abc import Sequence
 
 from hark.bundle.tree_head import TreeHead
-from hark.verify.result import REJECTED, Finding
+from hark.verify.result import ANCHOR_REJECTED, ANCHORED, REJECTED, AnchorResult, Finding
+from hark.visible import visible
 
 STEP = 14
+ANCHOR_STEP = 15
 
 
 def check_pins(head: TreeHead | None, keys: Sequence[bytes]) -> list[Finding]:
@@ -22,3 +25,14 @@ def check_pins(head: TreeHead | None, keys: Sequence[bytes]) -> list[Finding]:
         words = f"it is signed by {head.public_key.hex()}, which is not the key that was asked for"
         return [Finding(REJECTED, STEP, words)]
     return []
+
+
+def check_anchors(anchors: Sequence[AnchorResult], *, required: bool) -> list[Finding]:
+    """Findings about anchors: each that is rejected, and that none holds where one is `required`."""
+    words = [
+        f"its anchor does not hold: {anchor.why}" for anchor in anchors if anchor.state == ANCHOR_REJECTED
+    ]
+    if required and not any(anchor.state == ANCHORED for anchor in anchors):
+        why = "; ".join(anchor.why for anchor in anchors if anchor.state != ANCHOR_REJECTED)
+        words.append(f"no anchor of it holds, and one was asked for{f': {why}' if why else ''}")
+    return [Finding(REJECTED, ANCHOR_STEP, visible(one)) for one in words]

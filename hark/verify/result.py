@@ -22,6 +22,10 @@ SEVERITY: Final = (VERIFIED, TRUNCATED, REJECTED, BROKEN)
 """From best to worst."""
 EXIT_CODES: Final = {VERIFIED: 0, TRUNCATED: 3, REJECTED: 1, BROKEN: 1}
 
+ANCHORED: Final = "anchored"
+UNCHECKABLE: Final = "not checkable"
+ANCHOR_REJECTED: Final = "rejected"
+
 FOOTER: Final = "footer"
 """Beside `edit` and `splice` of `hark.verify.scan`: what closes the frames does not fit them."""
 
@@ -46,6 +50,49 @@ class Finding(NamedTuple):
         return f"event {self.seq} ({kind_name(self.kind)}, at byte {self.offset}): {self.words}"
 
 
+class AnchorResult(NamedTuple):
+    """What judging one anchor came to; the fields behind `why` are those of `hark.anchor.outcome.Held`."""
+
+    state: str
+    """anchored, not checkable or rejected."""
+    why: str = ""
+    """Why not, as a clause; empty where it holds."""
+    log: str = ""
+    number: int = 0
+    time: int = 0
+    """Unix seconds."""
+    clock: str = ""
+    identity: str = ""
+    issuer: str = ""
+    witnesses: tuple[str, ...] = ()
+
+    def when(self) -> str:
+        """The time that somebody else vouches for, to the second."""
+        from time import gmtime, strftime
+
+        return strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(self.time))
+
+    def sentence(self) -> str:
+        """Everything that there is to say of it."""
+        if self.state != ANCHORED:
+            return f"Its anchor is {self.state}: {visible(self.why)}."
+        where = f"entry {self.number} of {visible(self.log)}"
+        words = f"It is anchored: {where}, {self.when()} by {visible(self.clock)}"
+        if self.identity:
+            words += f", under the identity {visible(self.identity)}"
+            words += f", for which {visible(self.issuer)} vouches"
+        if self.witnesses:
+            words += f", cosigned by {', '.join(map(visible, self.witnesses))}"
+        return f"{words}."
+
+    def record(self) -> dict[str, object]:
+        """The same for programs."""
+        return self._asdict() | {"witnesses": list(self.witnesses), "words": self.sentence()}
+
+
+NOT_ANCHORED: Final = "It is not anchored."
+
+
 class Result(NamedTuple):
     """What verification found. `line()` is the verdict line."""
 
@@ -65,8 +112,6 @@ class Result(NamedTuple):
     """Of whoever signed; empty if nobody did, or if the signature is not good."""
     pinned: bool
     """Whether that key is one that the caller named."""
-    anchored: bool
-    """Whether there is an anchor in the bundle. Nothing here has checked it."""
     trailing: int
     """Bytes of a torn event or footer at the end."""
     unsafe: bool = False
@@ -75,6 +120,14 @@ class Result(NamedTuple):
     """Whether that key is the caller's own; it is said, and decides nothing."""
     uncontained: str = ""
     """Where it ran what was recorded, by its own record, if no boundary stood around it."""
+    anchors: tuple[AnchorResult, ...] = ()
+    """What became of each anchor in the bundle; none of a bundle that is broken."""
+
+    @property
+    def anchored(self) -> bool:
+        """Whether an anchor holds, and none is rejected."""
+        states = {anchor.state for anchor in self.anchors}
+        return ANCHORED in states and ANCHOR_REJECTED not in states
 
     @property
     def exit_code(self) -> int:
@@ -102,9 +155,18 @@ class Result(NamedTuple):
         if self.verdict == VERIFIED:
             parts.append(self._signature())
             if self.anchored:
-                parts.append("anchor not checked")
+                held = [anchor for anchor in self.anchors if anchor.state == ANCHORED]
+                parts.append(f"anchored {min(held, key=lambda anchor: anchor.time).when()}")
+            elif self.anchors:
+                parts.append("anchor not checkable")
         parts.append(f"run {visible(self.header.run_id)}")
         return f"{self.verdict}: {', '.join(parts)}"
+
+    def said_of_anchors(self) -> list[str]:
+        """Sentences on the anchors, and on there being none."""
+        if self.verdict == BROKEN:
+            return []
+        return [anchor.sentence() for anchor in self.anchors] or [NOT_ANCHORED]
 
     def _signature(self) -> str:
         if not self.public_key:

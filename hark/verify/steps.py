@@ -15,7 +15,8 @@ fails alone.
 12. The last event is Seal, it is the only one, and its hash, counts and time are those of the frames.
 13. The signed tree head is over this number of events and this root, and its signature is good.
 14. Its key is one of those that the caller expects (`hark.verify.policy`).
-15. An anchor is named, and said not to be checked: that is `hark.verify.anchor`'s.
+15. Every anchor holds (`hark.verify.anchor`, whose own list is in `hark.anchor.judge`), or it is said that it
+    cannot be checked and why; where the caller asks for an anchor, one holds.
 
 Steps 10 to 12 are what hark adds to format 1: where another writer left RunStart's hash or the Seal out, the
 limits say what is then not covered. No payload but those of RunStart, RunEnd and Seal is decoded, and
@@ -24,7 +25,7 @@ PolicyLoaded's for a word in the result (`hark.verify.overruled`).
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from blake3 import blake3
 
@@ -49,9 +50,12 @@ from hark.errors import BundleError
 from hark.verify.facts import Facts, gather
 from hark.verify.limits import limits
 from hark.verify.overruled import allowed_everything
-from hark.verify.policy import check_pins
-from hark.verify.result import BROKEN, TRUNCATED, Finding, Result, worst
+from hark.verify.policy import check_anchors, check_pins
+from hark.verify.result import BROKEN, TRUNCATED, AnchorResult, Finding, Result, worst
 from hark.verify.scan import EDIT, WRONG_LEAF, Fault
+
+if TYPE_CHECKING:
+    from hark.verify.anchor import Trust
 
 
 class Ending(NamedTuple):
@@ -69,10 +73,18 @@ class Bounds(NamedTuple):
     seal: Seal | None
 
 
-def verify(path: str, keys: Sequence[bytes] = (), *, own: bytes = b"", workers: int | None = None) -> Result:
+def verify(
+    path: str,
+    keys: Sequence[bytes] = (),
+    *,
+    own: bytes = b"",
+    workers: int | None = None,
+    trust: "Trust | None" = None,
+) -> Result:
     """Verify the bundle at `path`; with `keys`, only a signature by one of these public keys will do.
 
-    A key that is `own`, the caller's, is called so and decides nothing.
+    A key that is `own`, the caller's, is called so and decides nothing. Anchors are judged by `trust`, that
+    of the public logs unless given.
 
     Raises BundleError (TruncatedError if the file is too short) where there is no header to speak of. What is
     wrong with the rest is in the result. `workers` forked processes help; by default as many as pay.
@@ -89,7 +101,7 @@ def verify(path: str, keys: Sequence[bytes] = (), *, own: bytes = b"", workers: 
             findings += _header(file, bounds.start, ending.footer)
             findings += _sealing(facts, bounds.seal)
             findings += _signature(facts, ending.footer)
-        return _result(file, facts, ending.footer, bounds, findings, keys=keys, own=own)
+        return _result(file, facts, ending.footer, bounds, findings, keys=keys, own=own, trust=trust)
 
 
 def _result(
@@ -101,11 +113,14 @@ def _result(
     *,
     keys: Sequence[bytes],
     own: bytes,
+    trust: "Trust | None",
 ) -> Result:
     sound = _sound(findings)
     head = footer.tree_head if footer is not None and sound else None
+    anchors = _anchors(footer, trust) if footer is not None and sound else ()
     if sound:
         findings = [*findings, *check_pins(head, keys)]  # 14
+        findings += check_anchors(anchors, required=trust is not None and trust.required)  # 15
     verdict, ranked = worst(findings)
     result = Result(
         verdict=verdict,
@@ -119,17 +134,26 @@ def _result(
         run_end=bounds.end if sound else None,
         public_key=head.public_key if head is not None else b"",
         pinned=head is not None and head.public_key in keys,
-        anchored=footer is not None and bool(footer.rekor_entry),  # 15
         trailing=file.size - facts.end_at if footer is None else 0,
         unsafe=sound and allowed_everything(file),
         own=head is not None and head.public_key == own,
         uncontained=bounds.start.uncontained if sound and bounds.start is not None else "",
+        anchors=anchors,
     )
     header_covered = bounds.start is not None and bool(bounds.start.header_hash)
     times_covered = bounds.seal is not None and bounds.seal.own_time == _last_time(facts)
     hashed = bool(facts.counts.get(BODY_HASH))
     said = limits(result, header_covered=header_covered, times_covered=times_covered, hashed=hashed)
     return result._replace(limits=said)
+
+
+def _anchors(footer: Footer, trust: "Trust | None") -> tuple[AnchorResult, ...]:
+    """Step 15. What judges an anchor is loaded only where there is one."""
+    if not footer.anchors and not footer.rekor_entry:
+        return ()
+    from hark.verify.anchor import Trust, judged
+
+    return judged(footer, trust or Trust())
 
 
 def _sound(findings: Sequence[Finding]) -> bool:

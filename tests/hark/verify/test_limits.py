@@ -1,7 +1,9 @@
 from hark.verify import limits as module
 from hark.verify.limits import limits
-from hark.verify.result import BROKEN, REJECTED, TRUNCATED
+from hark.verify.result import ANCHORED, BROKEN, REJECTED, TRUNCATED, UNCHECKABLE, AnchorResult
 from tests.hark.verify.test_result import GOOD
+
+HELD = AnchorResult(ANCHORED, log="log.example", number=3, time=5, clock="tsa.example")
 
 
 def of(result=GOOD, *, header=True, times=True, hashed=False):
@@ -13,7 +15,9 @@ def test_each_limit_stands_only_where_it_holds():
     assert of() == always | {module.NO_PIN, module.OPERATOR}
     assert of(GOOD._replace(pinned=True)) == always | {module.OPERATOR}
     assert of(GOOD._replace(public_key=b"")) == always | {module.UNSIGNED}
-    assert of(GOOD._replace(anchored=True)) - of() == {module.ANCHOR}
+    assert of(GOOD._replace(anchors=(HELD,))) - of() == {module.ANCHORED_ONLY}
+    assert of() - of(GOOD._replace(anchors=(HELD,))) == {module.OPERATOR}
+    assert of(GOOD._replace(anchors=(HELD._replace(state=UNCHECKABLE),))) == of()
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
     assert of(GOOD._replace(unsafe=True)) - of() == {module.UNSAFE}
     assert of(GOOD._replace(uncontained="a test's process")) - of() == {module.UNCONTAINED}

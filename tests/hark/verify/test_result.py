@@ -4,9 +4,7 @@ from hark.bundle.events import RunEnd
 from hark.bundle.header import Header
 from hark.verify.result import BROKEN, EXIT_CODES, REJECTED, TRUNCATED, VERIFIED, Finding, Result, worst
 
-GOOD = Result(
-    VERIFIED, (), (), Header("R"), 3, (), b"", b"", RunEnd(reason="exit"), b"k" * 32, False, False, 0
-)
+GOOD = Result(VERIFIED, (), (), Header("R"), 3, (), b"", b"", RunEnd(reason="exit"), b"k" * 32, False, 0)
 
 
 def test_the_worst_finding_decides_whatever_the_order():

@@ -1,0 +1,116 @@
+"""Step 15 of verification: the anchors in a footer, judged offline. And the one door to sigstore.
+
+What always holds: nothing is asked of a network; what is believed is the file that the caller names, or the
+trust root of the public logs as the installed `sigstore` package ships it; nothing in a bundle adds to it.
+`sigstore` itself is imported only to anchor under an identity (`identity_bundle`), its data only where there
+is an anchor to judge.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from hark.bundle.anchor import Anchor, artifact, is_certified
+from hark.bundle.header import Footer
+from hark.bundle.tree_head import TreeHead
+from hark.errors import UsageError
+from hark.verify.result import ANCHOR_REJECTED, ANCHORED, UNCHECKABLE, AnchorResult
+
+if TYPE_CHECKING:
+    from hark.anchor.note import Verifier
+    from hark.anchor.trusted_root import TrustedRoot
+
+PUBLIC: Final = "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev"
+"""The folder of the `sigstore` package in which the data of the public logs lies."""
+MAX_ROOT: Final = 4 << 20  # bytes of a trust root; the public one has 10 kB
+NOT_OURS: Final = AnchorResult(ANCHOR_REJECTED, "the sigstore bundle is not written as hark writes one")
+NO_PROOF: Final = "it names an entry in a log, and holds no proof of it"
+
+
+class Trust(NamedTuple):
+    """Whose word counts."""
+
+    root: bytes | None = None
+    """A trust root to use instead of that of the public logs."""
+    witnesses: tuple[str, ...] = ()
+    """Verifier keys of those who must have cosigned every checkpoint."""
+    required: bool = False
+    """Refuse a bundle that has no anchor which holds."""
+
+
+def public_data(name: str) -> bytes:
+    """Return a file of the public logs' data, `trusted_root.json` or `signing_config.v0.2.json`."""
+    from importlib.resources import files
+
+    return (files("sigstore._store") / PUBLIC / name).read_bytes()
+
+
+def trusted_root(data: bytes | None) -> "TrustedRoot":
+    """Return the trust root that `data` is, or that of the public logs. Raises UsageError."""
+    from hark.anchor import trusted_root as roots
+    from hark.anchor.jsonform import MalformedError
+
+    try:
+        return roots.parse(public_data("trusted_root.json") if data is None else data)
+    except MalformedError as error:
+        raise UsageError(f"-trusted-root: {error}") from None
+
+
+def witness_keys(texts: Sequence[str]) -> "tuple[Verifier, ...]":
+    """Return the verifier keys that `texts` are. Raises UsageError."""
+    from hark.anchor.jsonform import MalformedError
+    from hark.anchor.note import verifier_key
+
+    found = []
+    for text in texts:
+        try:
+            found.append(verifier_key(text))
+        except MalformedError as error:
+            raise UsageError(f"-log-witness {text}: {error}") from None
+        if not found[-1].cosigns:
+            raise UsageError(
+                f"-log-witness {text}: that key is a log's; a witness's has the type 4 (cosignature/v1)"
+            )
+    return tuple(found)
+
+
+def judged(footer: Footer, trust: Trust) -> tuple[AnchorResult, ...]:
+    """Judge every anchor of a footer whose tree head is well signed."""
+    if footer.tree_head is None or not footer.anchors:
+        return _unproved(footer)
+    root, witnesses = trusted_root(trust.root), witness_keys(trust.witnesses)
+    found = tuple(judged_one(anchor, footer.tree_head, root, witnesses) for anchor in footer.anchors)
+    return found + (_unproved(Footer(rekor_entry=footer.rekor_entry)))
+
+
+def _unproved(footer: Footer) -> tuple[AnchorResult, ...]:
+    """What there is to say of keys 5 and 6, and of an anchor to no tree head."""
+    if footer.anchors:
+        return (AnchorResult(ANCHOR_REJECTED, "it is anchored, and has no signed tree head to anchor"),)
+    return (AnchorResult(UNCHECKABLE, NO_PROOF),) if footer.rekor_entry else ()
+
+
+def judged_one(
+    anchor: Anchor, head: TreeHead, root: "TrustedRoot", witnesses: "tuple[Verifier, ...]" = ()
+) -> AnchorResult:
+    """Judge one anchor of a tree head."""
+    from hark.anchor.jsonform import MalformedError
+    from hark.anchor.judge import judge
+    from hark.anchor.outcome import RejectedError, UncheckableError
+
+    if anchor.key and not is_certified(anchor, head):
+        why = "the key that signed this tree head has not certified the anchoring key"
+        return AnchorResult(ANCHOR_REJECTED, why)
+    try:
+        held = judge(anchor.bundle, artifact(head), root, key=anchor.key, witnesses=witnesses)
+        return AnchorResult(ANCHORED, "", *held) if _is_ours(anchor.bundle) else NOT_OURS
+    except UncheckableError as error:
+        return AnchorResult(UNCHECKABLE, str(error))
+    except (RejectedError, MalformedError) as error:
+        return AnchorResult(ANCHOR_REJECTED, str(error))
+
+
+def _is_ours(bundle: bytes) -> bool:
+    """Tell whether a bundle that was read is written as hark writes one: nothing in it is left unread."""
+    from hark.anchor import entry
+
+    return entry.write(entry.parse(bundle)) == bundle

@@ -1,0 +1,81 @@
+import pytest
+from cryptography import x509
+
+from demo.translog import certificates
+from hark.anchor import chain
+from hark.anchor.chain import UnknownAuthorityError
+from hark.anchor.jsonform import MalformedError
+from tests.support.anchored import NOON, WHO, certificate, local, root_of
+
+AT = int(NOON.timestamp())
+
+
+@pytest.fixture
+def log(tmp_path):
+    return local(tmp_path)
+
+
+@pytest.fixture
+def held(log):
+    return chain.load(certificate(log, certificates.new_key()))
+
+
+def test_a_certificate_leads_to_its_authority_at_its_time_alone(log, held):
+    authorities = root_of(log).authorities
+    issuer = chain.issuer_of(held, authorities, AT)
+    assert issuer.subject == held.issuer
+    for time in (AT - 60, AT + 24 * 3600):
+        with pytest.raises(MalformedError):
+            chain.issuer_of(held, authorities, time)
+    with pytest.raises(UnknownAuthorityError):
+        chain.issuer_of(held, (), AT)
+
+
+def test_an_authority_counts_in_its_period(log, held):
+    (authority,) = root_of(log).authorities
+    with pytest.raises(MalformedError):
+        chain.issuer_of(held, (authority._replace(period=authority.period._replace(end=AT - 1)),), AT)
+
+
+def test_an_authority_of_the_same_name_with_another_key_is_another(log, held, tmp_path):
+    with pytest.raises(MalformedError):
+        chain.issuer_of(held, root_of(local(tmp_path / "other")).authorities, AT)
+
+
+def test_a_certificate_log_must_have_signed_for_it(log, held, tmp_path):
+    root = root_of(log)
+    issuer = chain.issuer_of(held, root.authorities, AT)
+    chain.check_logged(held, issuer, root.certificate_logs)
+    strange = root_of(local(tmp_path / "other")).certificate_logs
+    forged = tuple(one._replace(log_id=root.certificate_logs[0].log_id) for one in strange)
+    for logs in ((), strange, forged):
+        with pytest.raises(MalformedError, match="no log of certificates"):
+            chain.check_logged(held, issuer, logs)
+    with pytest.raises(MalformedError, match="no log of certificates"):
+        chain.check_logged(issuer, issuer, root.certificate_logs)
+
+
+def test_it_says_whose_it_is_and_who_vouches(held):
+    chain.check_usage(held)
+    assert chain.identity(held) == (WHO, "https://log.example:3000/oidc")
+
+
+def test_an_authoritys_own_certificate_is_not_for_signing_code(log):
+    own = log.authority.chain[0]
+    with pytest.raises(MalformedError):
+        chain.check_usage(own)
+    with pytest.raises(MalformedError, match="one identity"):
+        chain.identity(own)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x30\x03\x02\x01\x00", bytes(chain.MAX_CERTIFICATE + 1)])
+def test_bytes_that_are_no_certificate_are_malformed(data):
+    with pytest.raises(MalformedError):
+        chain.load(data)
+
+
+def test_its_key_is_read(held):
+    from hark.anchor.keys import PublicKey
+
+    assert PublicKey(chain.key_of(held)).is_p256()
+    assert isinstance(held, x509.Certificate)

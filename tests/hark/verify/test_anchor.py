@@ -1,0 +1,91 @@
+import json
+import sys
+
+import pytest
+
+from hark.bundle.anchor import Anchor, artifact
+from hark.bundle.header import Footer
+from hark.bundle.tree_head import sign
+from hark.errors import UsageError
+from hark.verify.anchor import Trust, judged, judged_one, public_data, trusted_root, witness_keys
+from hark.verify.result import ANCHOR_REJECTED, ANCHORED, UNCHECKABLE
+from tests.hark.bundle.bundles import KEY, OTHER_KEY, RUN
+from tests.support.anchored import anchor_of, local, root_of
+
+HEAD = sign(KEY, RUN, 3, bytes(range(32)), 7)
+
+
+@pytest.fixture
+def log(tmp_path):
+    return local(tmp_path)
+
+
+def test_an_anchoring_key_must_be_certified_by_the_key_that_signed_the_head(log):
+    good = anchor_of(log, HEAD, KEY)
+    assert judged_one(good, HEAD, root_of(log)).state == ANCHORED
+    stranger = anchor_of(log, HEAD, OTHER_KEY)
+    for anchor in (stranger, good._replace(certification=b""), good._replace(key=stranger.key)):
+        assert judged_one(anchor, HEAD, root_of(log)).state == ANCHOR_REJECTED
+
+
+def test_a_key_that_is_left_out_does_not_get_around_the_certification(log):
+    good = anchor_of(log, HEAD, KEY)
+    assert judged_one(Anchor(good.bundle), HEAD, root_of(log)).state == ANCHOR_REJECTED
+
+
+def test_an_anchor_of_another_head_by_the_same_key_is_rejected(log):
+    other = sign(KEY, RUN, 3, bytes(range(32)), 8)
+    assert judged_one(anchor_of(log, other, KEY), HEAD, root_of(log)).state == ANCHOR_REJECTED
+
+
+def test_a_sigstore_bundle_that_hark_would_not_have_written_is_rejected(log):
+    good = anchor_of(log, HEAD, KEY)
+    for bundle in (good.bundle + b" ", json.dumps(json.loads(good.bundle) | {"more": 1}).encode()):
+        found = judged_one(good._replace(bundle=bundle), HEAD, root_of(log))
+        assert (found.state, "as hark writes" in found.why) == (ANCHOR_REJECTED, True)
+
+
+def test_an_unknown_log_is_not_checkable(log):
+    found = judged(Footer(tree_head=HEAD, anchors=(anchor_of(log, HEAD, KEY),)), Trust())
+    assert [one.state for one in found] == [UNCHECKABLE]
+
+
+def test_an_anchor_without_a_signed_head_is_rejected(log):
+    found = judged(Footer(anchors=(anchor_of(log, HEAD, KEY),)), Trust(log.trusted_root.read_bytes()))
+    assert [one.state for one in found] == [ANCHOR_REJECTED]
+
+
+def test_the_public_logs_data_is_in_the_installed_package_and_loads_none_of_its_code():
+    assert json.loads(public_data("trusted_root.json"))["tlogs"]
+    assert json.loads(public_data("signing_config.v0.2.json"))["rekorTlogUrls"]
+
+
+def test_a_trust_root_or_witness_that_cannot_be_read_is_a_usage_error(log):
+    with pytest.raises(UsageError, match="trusted-root"):
+        trusted_root(b"{}")
+    with pytest.raises(UsageError, match="log-witness"):
+        witness_keys(["nonsense"])
+    assert len(witness_keys([log.witness_vkey])) == 1
+
+
+def test_an_identitys_anchor_is_one_that_sigstores_own_verifier_takes(log):
+    from sigstore.models import Bundle, TrustedRoot
+    from sigstore.verify import Verifier
+    from sigstore.verify.policy import Identity
+
+    anchor = anchor_of(log, HEAD, KEY, identity=True)
+    verifier = Verifier(trusted_root=TrustedRoot.from_file(str(log.trusted_root)))
+    policy = Identity(identity="recorder@translog.example", issuer="https://log.example:3000/oidc")
+    verifier.verify_artifact(artifact(HEAD), Bundle.from_json(anchor.bundle), policy)
+
+
+def test_judging_imports_no_code_of_sigstores(log):
+    code = (
+        "import sys; from hark.verify.anchor import public_data; public_data('trusted_root.json'); "
+        "from hark.anchor import judge; print([m for m in sys.modules if m.startswith('sigstore.') "
+        "and m != 'sigstore._store'], 'requests' in sys.modules, 'pydantic' in sys.modules)"
+    )
+    import subprocess
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] False False"
