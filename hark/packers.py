@@ -16,6 +16,8 @@ else:
 
 import brotli  # type: ignore[import-untyped]
 
+from hark.portions import portions
+
 STEP: Final = 1 << 20  # bytes unpacked at once, so that a bomb is met a piece at a time
 ZSTD_WINDOW_LOG: Final = 23  # RFC 9659: a decoder of the web need not keep more than 8 MiB
 LEVEL: Final = 1  # what is packed again goes over one machine's own loopback, or once more to a server
@@ -90,6 +92,10 @@ class _Members:
         return self._member.eof
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
+        for portion in portions(data):
+            yield from self._unpack(portion)
+
+    def _unpack(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._member.eof:
                 data = data.lstrip(b"\0")
@@ -151,6 +157,10 @@ class _Zstd:
         return self._frame.eof
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
+        for portion in portions(data):
+            yield from self._unpack(portion)
+
+    def _unpack(self, data: bytes) -> Iterator[bytes]:
         try:
             while data:
                 if self._frame.eof:

@@ -108,10 +108,9 @@ def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
 def decoded(frame: Frame) -> ev.Event | ev.Unknown:
     """Return a verified frame's event. Raises ReplayError: whoever signed it may have written anything."""
     try:
-        return ev.decode(frame.kind, frame.payload)
+        return ev.decode_frame(frame)
     except BundleError as error:
-        what = f"event {frame.seq} ({kind_name(frame.kind)})"
-        raise ReplayError(f"{what} cannot be read, and nothing is replayed: {error}") from None
+        raise ReplayError(f"nothing is replayed: {error}") from None
 
 
 def _take(recalled: Recalled, frame: Frame) -> None:

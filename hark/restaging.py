@@ -192,7 +192,7 @@ def _controlled(
     if found.missing and any(word.endswith("preload") for word in recorded.mechanisms):
         raise ReplayError(
             "the recorded run's clock and randomness were under control, and cannot be here: "
-            f"{found.missing}; a C compiler is needed"
+            f"{found.missing}; a C compiler is needed, and a state folder that can be written"
         )
     return found
 

@@ -37,6 +37,8 @@ class Moment(NamedTuple):
 
     time_ns: int
     wall_ns: int
+    awaited: bool = True
+    """Whether it comes in each time: not so what is decided of names and connections."""
 
 
 @dataclass(slots=True)
@@ -55,7 +57,8 @@ class Walls:
         """Take the next event; return when the wall clock was moved, if it was."""
         if isinstance(event, ev.Branch):
             self.wall_ns, self.time_ns = event.wall_ns, time_ns
-        return Moment(time_ns, self.at(time_ns)) if moves(event) else None
+        awaited = not isinstance(event, _DECIDED)
+        return Moment(time_ns, self.at(time_ns), awaited) if moves(event) else None
 
 
 def moves(event: ev.Event | ev.Unknown) -> bool:
@@ -81,6 +84,7 @@ class Timing:
         """`inbound`: when the recording had something come in, ascending by time."""
         self._walls = Walls(started_at)
         self._inbound = inbound
+        self._awaited = [moment for moment in inbound if moment.awaited]
         self._clock = clock
         self._lock = threading.Lock()
         self._page: Page | None = None
@@ -99,6 +103,7 @@ class Timing:
     def show_on(self, page: "Page") -> None:
         """Move this page's clocks from now on."""
         self._page = page
+        self._say_next(-1)
 
     def begin(self) -> None:
         """Count from now, and not from the moment at which the writer was made."""
@@ -118,6 +123,13 @@ class Timing:
                 at = bisect_right(self._inbound, time_ns, key=_time_of)
                 if at:
                     self._page.set_wall(self._inbound[at - 1].wall_ns)
+                self._say_next(time_ns)
+
+    def _say_next(self, time_ns: int) -> None:
+        """Say when the recording had something come in after `time_ns`."""
+        if self._page is not None:
+            at = bisect_right(self._awaited, time_ns, key=_time_of)
+            self._page.set_next(self._awaited[at].wall_ns if at < len(self._awaited) else None)
 
     def branched(self, branch: ev.Branch, time_ns: int) -> None:
         """Do at `time_ns`, after its release, what was done where the recorded run went live."""

@@ -7,7 +7,8 @@ that shrinks under a mapping ends the process that reads it.
 
 Page, native byte order: 0 magic; 8 u64 wall_ns; 16 i64 mono_offset_ns; 24 u32 flags; 28 u32 epoch; 32 + 32 e:
 the seed of epoch e, of 126; 4064 i64 wall_offset_ns, what the wall clock is beyond the machine's where that
-is asked. The number of the epoch is written after its seed, and seeds stay where they are.
+is asked; 4072 u64 next_ns, in a replay when what comes in next came in (0: not known). The number of the
+epoch is written after its seed, and seeds stay where they are.
 The log's layout is `struct log` of shims/preload/ground.h.
 """
 
@@ -34,6 +35,7 @@ EPOCHS: Final = 126
 _WALL: Final = 1  # in words of 8 bytes
 _OFFSET: Final = 2
 _WALL_OFFSET: Final = (_SEEDS_AT + EPOCHS * _SEED_BYTES) // 8
+_NEXT: Final = _WALL_OFFSET + 1
 _FLAGS: Final = 6  # in words of 4 bytes
 _EPOCH: Final = 7
 
@@ -80,6 +82,10 @@ class Page:
     def set_wall(self, ns: int) -> None:
         """Show `ns`, Unix nanoseconds, unless it already shows a later time: no clock runs backwards."""
         self._words[_WALL] = max(self._words[_WALL], ns)
+
+    def set_next(self, ns: int | None) -> None:
+        """Say when what comes in next came in, Unix nanoseconds; None: the recording has nothing more."""
+        self._words[_NEXT] = _FURTHEST if ns is None else max(1, min(ns, _FURTHEST))
 
     def draw_from(self, seed: bytes) -> None:
         """Have every later draw come from this seed: an epoch of its own."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from mediator.authority import Destination
 from mediator.proxy import Proxy
-from mediator.transport import Streams
+from mediator.transport import Reader, Streams
 
 MAX_ANSWER: Final = 1 << 16  # the head of an answer; what follows it is the connection
 _REASONS: Final = {
@@ -85,12 +85,12 @@ async def _streams(
     transport: asyncio.Transport, rest: bytes, tls: ssl.SSLContext | None, host: str, limit: int
 ) -> Streams:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=limit, loop=loop)
+    reader = Reader(limit=limit, loop=loop)
     protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
     if tls is not None and rest:
         raise ConnectError("it sent something before TLS began")
     if tls is not None:
-        upgraded = await loop.start_tls(transport, protocol, tls, server_hostname=host)
+        upgraded = await _upgraded(transport, protocol, tls, host)
         if upgraded is None:
             raise ConnectError("it closed the connection")
         transport = upgraded
@@ -102,6 +102,21 @@ async def _streams(
     if tls is None:
         transport.resume_reading()
     return Streams(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
+
+async def _upgraded(
+    transport: asyncio.Transport, protocol: asyncio.Protocol, tls: ssl.SSLContext, host: str
+) -> asyncio.Transport | None:
+    """Begin TLS on an open connection. Raises what it failed with, TLS within TLS too."""
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.start_tls(transport, protocol, tls, server_hostname=host)
+    except (
+        TypeError
+    ) as error:  # CPython 3.12.0 and 3.12.1, gh-113214: its clean-up of the inner TLS hides the cause
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from None
+        raise
 
 
 def _request(proxy: Proxy, target: Destination) -> bytes:

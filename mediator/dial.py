@@ -23,7 +23,7 @@ from hark.policy.model import Address
 from mediator.authority import Destination
 from mediator.connect import ConnectError, through
 from mediator.proxy import Proxies, Proxy
-from mediator.transport import Streams, keep_alive
+from mediator.transport import Streams, connected, keep_alive
 from mediator.trust import certificates
 from mediator.upstream import Redirect, behind_proxy, dialable
 
@@ -100,14 +100,8 @@ class Dialler:
             timeout = LAST_ADDRESS_S if number == len(places) else NEXT_ADDRESS_S
             try:
                 async with asyncio.timeout(timeout):
-                    reader, writer = await asyncio.open_connection(
-                        address,
-                        port,
-                        ssl=context,
-                        server_hostname=target.host if context else None,
-                        limit=READ_LIMIT,
-                    )
-                    return Streams(reader, writer)
+                    name = target.host if context else None
+                    return await connected(address, port, tls=context, name=name, limit=READ_LIMIT)
             except ssl.SSLCertVerificationError as error:
                 raise _unverified(target.host, error) from None
             except (OSError, TimeoutError) as error:

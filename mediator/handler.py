@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, cast
 
 from mitmproxy.connection import Client, Connection, ConnectionState
@@ -21,12 +22,14 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
 from mitmproxy.tls import TlsData
+from mitmproxy.utils import asyncio_utils
 
 from hark.errors import HarkError, UpstreamError
 from hark.policy.decide import Deny
 from mediator.authority import Destination
 from mediator.dial import READ_LIMIT, Dialler
 from mediator.flow import BACKED_UP
+from mediator.gated import BACKLOG_POLL_S, Gated
 from mediator.http import H2, AgentHttp, Drained
 from mediator.link import Link
 from mediator.playback.answer import TurnHook
@@ -35,7 +38,6 @@ from mediator.tls import AgentContexts, AgentTls, Below, check_name
 from mediator.transport import Streams, no_linger, reset
 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
-BACKLOG_POLL_S: Final = 0.005
 NOTHING_IN_COMMON: Final = ("no application protocol", "TLS failed (unknown reason)")
 """What is said of alert 120 (RFC 7301, 3.2); not every build of Python has a name for it."""
 MAX_UNSENT: Final = 1 << 20  # to an agent in HTTP/2 that goes on asking: answers to its pings above all
@@ -67,27 +69,6 @@ def fail_closed[**P](
     return guarded
 
 
-class _Gated:
-    """One side's bytes: those already read first, and none while too many wait. `most` is read at once."""
-
-    def __init__(
-        self, first: bytes, reader: asyncio.StreamReader, full: Callable[[], bool], most: int = 0
-    ) -> None:
-        self._first = first
-        self._reader = reader
-        self._full = full
-        self._most = most
-
-    async def read(self, size: int) -> bytes:
-        """As of a StreamReader."""
-        if self._first:
-            first, self._first = self._first[:size], self._first[size:]
-            return first
-        while self._full():  # noqa: ASYNC110  # the queue is mitmproxy's and signals nothing
-            await asyncio.sleep(BACKLOG_POLL_S)
-        return await self._reader.read(max(size, self._most))
-
-
 class AgentConnection(ConnectionHandler):
     """See the module's docstring."""
 
@@ -114,7 +95,8 @@ class AgentConnection(ConnectionHandler):
         self._dialler = dialler
         self._crashed = False
         self._watched: dict[Connection, asyncio.Task[None]] = {}
-        gated = _Gated(first, reader, lambda: self._http.full)
+        self._clearing: set[asyncio.Task[None]] = set()
+        gated = Gated(first, reader, full=self._full, take=partial(self._take, client))
         self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
         Below(context)
         if link.tls:
@@ -150,8 +132,68 @@ class AgentConnection(ConnectionHandler):
 
     async def server_event(self, event: events.Event) -> None:
         """Pass an event to the layers, unless they failed before."""
-        if not self._crashed:
-            await super().server_event(event)
+        self._told(event)
+
+    def _told(self, event: events.Event) -> None:
+        """Carry out what the layers make of an event. What they raise ends the connection."""
+        if self._crashed:
+            return
+        self.timeout_watchdog.register_activity()  # type: ignore[no-untyped-call]
+        try:
+            for command in self.layer.handle_event(event):
+                if type(command) is commands.SendData:
+                    self._write(command)
+                else:
+                    self._carry_out(command)
+        except Exception as error:  # noqa: BLE001  # as in `fail_closed`
+            self.crash(error)
+
+    def _take(self, connection: Connection, data: bytes) -> asyncio.Task[None] | None:
+        """Handle what a side says where it arrives. Returns what waits until it has been written on."""
+        if connection.state is ConnectionState.CLOSED:
+            return None
+        self._told(events.DataReceived(connection, data))
+        try:
+            if not any(map(self._unsent, self.transports)):
+                return None
+        except Exception as error:  # noqa: BLE001  # as in `fail_closed`
+            self.crash(error)
+            return None
+        clear = asyncio.create_task(self._clear(from_agent=connection is self.client))
+        self._clearing.add(clear)
+        clear.add_done_callback(self._clearing.discard)
+        return clear
+
+    def _write(self, command: commands.SendData) -> None:
+        io = self.transports.get(command.connection)
+        if io is None:
+            return  # it has been closed
+        if io.writer is None:
+            raise RuntimeError("data for a connection that is not open yet")
+        if not io.writer.is_closing():
+            io.writer.write(command.data)
+
+    def _carry_out(self, command: commands.Command) -> None:
+        """Carry out what is rarer than data."""
+        match command:
+            case commands.OpenConnection():
+                opening = self._task(self.open_connection(command), "server connection")
+                self.transports[command.connection] = ConnectionIO(handler=opening)
+            case commands.RequestWakeup():
+                self.wakeup_timer.add(self._task(self.wakeup(command), "wakeup"))
+            case commands.CloseConnection() if command.connection in self.transports:
+                half = isinstance(command, commands.CloseTcpConnection) and command.half_close
+                self.close_connection(command.connection, half)
+            case commands.StartHook():
+                self._task(self.hook_task(command), f"hook {command.name}", keep=True)
+            case commands.ConnectionCommand() | commands.Log():
+                pass  # it has been closed; and nobody is told what layers say
+            case _:
+                raise RuntimeError(f"{type(command).__name__} cannot be carried out")
+
+    def _task(self, work: Coroutine[Any, Any, None], name: str, *, keep: bool = False) -> asyncio.Task[None]:
+        """Do something beside the layers."""
+        return asyncio_utils.create_task(work, name=name, keep_ref=keep, client=self.client.peername)
 
     @fail_closed
     async def handle_hook(self, hook: commands.StartHook) -> None:
@@ -232,7 +274,8 @@ class AgentConnection(ConnectionHandler):
         agreed = writer.get_extra_info("ssl_object")
         protocol = agreed.selected_alpn_protocol() if agreed is not None else None
         server.alpn = protocol.encode() if protocol else None
-        gated = _Gated(b"", reader, lambda: self._http.holds_up(server), READ_LIMIT)
+        full, take = partial(self._http.holds_up, server), partial(self._take, server)
+        gated = Gated(b"", reader, full=full, take=take, most=READ_LIMIT)
         self.transports[server] = ConnectionIO(
             handler=asyncio.current_task(), reader=cast(asyncio.StreamReader, gated), writer=writer
         )
@@ -242,7 +285,12 @@ class AgentConnection(ConnectionHandler):
         the other is slow. What an agent sends in HTTP/2 leads to many servers and is held up by its windows.
         """
         agent = self.transports.get(self.client)
-        if agent is None or agent.handler is not asyncio.current_task():
+        await self._clear(from_agent=agent is not None and agent.handler is asyncio.current_task())
+
+    @fail_closed
+    async def _clear(self, *, from_agent: bool) -> None:
+        """Wait until what one side said can be written on."""
+        if not from_agent:
             await self._drained(self.client)
         elif self.client.alpn != H2:
             for connection in [other for other in self.transports if other is not self.client]:
@@ -275,6 +323,9 @@ class AgentConnection(ConnectionHandler):
             if io.handler is not None:
                 io.handler.cancel(f"Error sending data: {error}")
 
+    def _full(self) -> bool:
+        return self._http.full
+
     def _unsent(self, connection: Connection) -> int:
         io = self.transports.get(connection)
         if io is None or not isinstance(io.writer, asyncio.StreamWriter):
@@ -304,7 +355,7 @@ class AgentConnection(ConnectionHandler):
             self.crash(error or RuntimeError("unknown"))
 
     def _reset_all(self) -> None:
-        for task in list(self._watched.values()):
+        for task in [*self._watched.values(), *self._clearing]:
             task.cancel()
         for io in list(self.transports.values()):
             if isinstance(io.writer, asyncio.StreamWriter):

@@ -36,6 +36,7 @@ from mediator.mcp.doors import Doors
 from mediator.origin import Origin, original_destination
 from mediator.resolver import Resolver
 from mediator.standing import Standing
+from mediator.transport import listening
 from mediator.upstream import read_redirects
 from mediator.wall import local_now
 from mediator.watcher import Watcher
@@ -241,7 +242,7 @@ class Mediator:
         self._sockets.packets.settimeout(0)
         loop.add_reader(self._sockets.packets, watcher.read)
         servers = [
-            await asyncio.start_server(gate.accept, sock=tcp, limit=READ_LIMIT, backlog=BACKLOG)
+            await listening(gate.accept, tcp, limit=READ_LIMIT, backlog=BACKLOG)
             for tcp in (self._sockets.tcp4, self._sockets.tcp6)
         ]
         if self._ports is not None:

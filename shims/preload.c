@@ -39,6 +39,7 @@
 #include "preload/ground.h"
 #include "preload/lineage.h"
 #include "preload/random.h"
+#include "preload/seeds.h"
 #include "preload/clock.h"
 #include "preload/waits.h"
 #include "preload/folders.h"

@@ -44,6 +44,7 @@ from hark.bundle.bounds import (
     decode_as,
     decode_exactly_as,
     encode_as,
+    kind_name,
 )
 from hark.bundle.fields import (
     BOOL,
@@ -59,7 +60,8 @@ from hark.bundle.fields import (
     UINT,
     Pairs,
 )
-from hark.errors import RecordError
+from hark.bundle.frame import Frame
+from hark.errors import BundleError, RecordError
 
 __all__ = [
     "AGENT_LEFT",
@@ -108,6 +110,7 @@ __all__ = [
     "WebSocketMessage",
     "decode",
     "decode_exactly",
+    "decode_frame",
     "encode",
     "escape",
     "kind_of",
@@ -342,6 +345,14 @@ def decode(kind: int, payload: bytes) -> Event | Unknown:
         return Unknown(kind, payload)
     event: Event = decode_as(row, payload)
     return event
+
+
+def decode_frame(frame: Frame) -> Event | Unknown:
+    """The event of a verified frame; a BundleError that names it, as its signer may have written anything."""
+    try:
+        return decode(frame.kind, frame.payload)
+    except BundleError as error:
+        raise BundleError(f"event {frame.seq} ({kind_name(frame.kind)}) cannot be read: {error}") from None
 
 
 def decode_exactly(kind: int, payload: bytes) -> Event | Unknown:

@@ -21,6 +21,7 @@ COMMANDS: Final = (
     "run",
     "replay",
     "fork",
+    "compare",
     "diff",
     "tree",
     "trust",

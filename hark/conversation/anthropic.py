@@ -94,5 +94,6 @@ def _usage(usage: Any) -> Usage:
     fresh = loose.number(loose.at(usage, "input_tokens"))
     cached = loose.number(loose.at(usage, "cache_read_input_tokens"))
     written = loose.number(loose.at(usage, "cache_creation_input_tokens"))
+    hour = loose.number(loose.at(usage, "cache_creation", "ephemeral_1h_input_tokens"))
     total = None if fresh is None else fresh + (cached or 0) + (written or 0)
-    return Usage(total, loose.number(loose.at(usage, "output_tokens")), cached)
+    return Usage(total, loose.number(loose.at(usage, "output_tokens")), cached, written, hour)

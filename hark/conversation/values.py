@@ -38,11 +38,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the answer counts them; None where it does not."""
+    """Tokens as the answer counts them; None where it does not. `input` is all of it, cached or not."""
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
+    """Of the input: read from a cache."""
+    written: int | None = None
+    """Of the input: put into a cache, where that costs more."""
+    written_1h: int | None = None
+    """Of those: to be kept for an hour, which costs more again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hark.diff.texts import Change, of_bodies
 from hark.replay.content import Content
 from hark.replay.difference import Fields, of_fields, of_requests
 from hark.replay.diverge import Divergence
-from hark.replay.packed import unpacked
+from hark.replay.packed import plain
 from hark.visible import visible
 
 MAX_CHANGES: Final = 100  # of one action; a person has seen enough, and so has a program
@@ -67,12 +67,5 @@ def _named(what: str, was: Fields, now: Fields) -> Iterator[Change]:
 
 def _text(found: Content) -> bytes:
     """Return a body with its content codings undone, where that can be."""
-    codings = [
-        word.strip().decode("latin-1").lower()
-        for name, value in found.headers
-        if name == b"content-encoding"
-        for word in value.split(b",")
-    ]
     data = bytes(found.data)
-    plain = unpacked(codings, data) if codings and not found.cut else None
-    return data if plain is None else plain
+    return data if found.cut else plain(found.headers, data)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, Self
 
 from hark.bundle import events as ev
-from hark.bundle.bounds import RunStart, kind_name
+from hark.bundle.bounds import RunStart
 from hark.bundle.frame import FRAME_OVERHEAD, Frame, unpack
 from hark.bundle.hashing import HASH_SIZE, leaf_hash
 from hark.bundle.walk import BundleFile
@@ -71,7 +71,7 @@ class Side:
                 if not frame.payload and frame.seq in self.verified.redacted:
                     self.taken_out += 1
                     continue
-                event = _decoded(frame)
+                event = ev.decode_frame(frame)
                 match event:
                     case RunStart():
                         self.start = event
@@ -112,7 +112,7 @@ class Side:
         leaf = bytes(self._leaves[seq * HASH_SIZE : (seq + 1) * HASH_SIZE])
         if frame is None or leaf_hash(seq, frame.kind, frame.payload) != leaf:
             raise BundleError(f"{self.path} was changed while it was read; compare it again")
-        return seq, frame.time, _decoded(frame)
+        return seq, frame.time, ev.decode_frame(frame)
 
     def close(self) -> None:
         """Let the file go; again is harmless."""
@@ -123,13 +123,6 @@ class Side:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _decoded(frame: Frame) -> ev.Event | ev.Unknown:
-    try:
-        return ev.decode(frame.kind, frame.payload)
-    except BundleError as error:
-        raise BundleError(f"event {frame.seq} ({kind_name(frame.kind)}) cannot be read: {error}") from None
 
 
 def _rules(loaded: ev.PolicyLoaded | None, env: dict[str, str]) -> Rules:

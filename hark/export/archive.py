@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from hark.bundle.frame import Frame
+from hark.conversation.gathered import gather
 from hark.export import har
-from hark.export.gathered import gather
 from hark.export.wall import Wall
 
 

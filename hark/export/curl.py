@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from hark.conversation.gathered import Gathered, raw
 from hark.errors import UsageError
-from hark.export.gathered import Gathered, raw
 from hark.export.shellwords import fits, held, parted, word
 from hark.visible import visible
 

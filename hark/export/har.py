@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from hark.bundle import events as ev
 from hark.bundle.fields import Pairs
-from hark.export.gathered import Body, Gathered, Said, plain, raw, value
+from hark.conversation.gathered import Body, Gathered, Said, plain, raw, value
 from hark.export.wall import Wall
 
 VERSION: Final = "1.2"

@@ -7,13 +7,13 @@ event whose payload was taken out has `fields` null.
 """
 
 from hark import describe
+from hark.bundle.events import decode_frame
 from hark.bundle.frame import Frame
-from hark.export.gathered import decoded
 from hark.export.wall import Wall
 
 
 def line(frame: Frame, wall: Wall) -> str:
     """Return an event as its line, without the end of it."""
-    event = decoded(frame) if frame.payload else None
+    event = decode_frame(frame) if frame.payload else None
     extra = {"unix_ns": wall.at(frame.time), "leaf_hash": frame.leaf.hex()}
     return describe.to_json(frame.seq, frame.time, frame.kind, event, extra, spelled=describe.in_base64)

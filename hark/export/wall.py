@@ -8,7 +8,6 @@ from typing import Final
 
 from hark.bundle import events as ev
 from hark.bundle.frame import Frame
-from hark.export.gathered import decoded
 
 _RUN_START: Final = 1
 _BRANCH: Final = 49
@@ -27,7 +26,7 @@ class Wall:
         """Take note of an event that says what time it is."""
         if frame.kind not in {_RUN_START, _BRANCH} or not frame.payload:
             return
-        match decoded(frame):
+        match ev.decode_frame(frame):
             case ev.RunStart() as start:
                 self._since = [(0, start.started_at)]
             case ev.Branch() as branch:

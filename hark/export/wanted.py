@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hark.bundle import events as ev
 from hark.bundle.bounds import kind_name
 from hark.bundle.frame import Frame
+from hark.conversation.gathered import Gathered, gather
 from hark.errors import HarkError, UsageError
-from hark.export.gathered import Gathered, decoded, gather
 
 _POLICY, _ENV, _INJECTED = 2, 3, 12
 _OF_EXCHANGES = frozenset((5, 6, 7, 33, 35, 36, 44, 45, 46))
@@ -34,10 +34,10 @@ def _looked_up(frames: Iterable[Frame], seq: int) -> tuple[int, dict[str, str]]:
         if frame.seq == seq:
             what = kind_name(frame.kind)
             if frame.kind in _OF_EXCHANGES and frame.payload:
-                number = getattr(decoded(frame), "exchange", None)
+                number = getattr(ev.decode_frame(frame), "exchange", None)
         if frame.kind not in {_POLICY, _ENV, _INJECTED} or not frame.payload:
             continue
-        match decoded(frame):
+        match ev.decode_frame(frame):
             case ev.PolicyLoaded() as loaded:
                 policy = loaded
             case ev.EnvSnapshot() as snapshot:

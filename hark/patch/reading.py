@@ -17,6 +17,7 @@ from hark.visible import visible
 
 MAX_PATCH: Final = 8 << 20  # bytes; it stands in one event of the fork's record
 _BOM: Final = b"\xef\xbb\xbf"
+_STRAY: Final = re.compile(r",\s*[}\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,10 @@ def _not_json(text: bytes, source: str, words: str) -> ForkError:
     try:
         json.loads(decoded)
     except json.JSONDecodeError as error:
-        place = _place(source, text, len(decoded[: error.pos].encode()))
+        comma = _comma_too_many(decoded, error.pos)
+        place = _place(source, text, len(decoded[: error.pos if comma is None else comma].encode()))
+        if comma is not None:
+            return ForkError(f"{place}: is not JSON: there is a comma too many")
         return ForkError(f"{place}: is not JSON: {error.msg}{_meant(decoded, error.pos)}")
     except (RecursionError, ValueError) as error:
         return ForkError(f"{source}: is not JSON that can be read: {error}")
@@ -125,6 +129,13 @@ def _of_two_meanings(text: bytes, source: str, words: str) -> ForkError:
     return ForkError(f"{source}: is not JSON of one meaning: {words}")
 
 
+def _comma_too_many(text: str, at: int) -> int | None:
+    """Return where a comma before a closing bracket stands. Python 3.13 names that, 3.12 what follows it."""
+    before = text[:at].rstrip()
+    start = len(before) - 1 if before.endswith(",") else at
+    return start if _STRAY.match(text, start) else None
+
+
 def _meant(text: str, at: int) -> str:
     """Return what is likely wrong there; nothing where nothing is likely."""
     here, before = text[at : at + 1], text[:at].rstrip()[-1:]
@@ -132,8 +143,6 @@ def _meant(text: str, at: int) -> str:
         return '; texts stand in double quotes: "..."'
     if here in ("/", "#"):
         return "; JSON has no comments"
-    if (here in ("}", "]") and before == ",") or re.match(r",\s*[}\]]", text[at:]):
-        return "; there is a comma too many before it"
     if not text.strip():
         return "; the file is empty"
     if here in ("\n", "\r", "\t"):

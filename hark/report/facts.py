@@ -22,6 +22,9 @@ MAX_MARKS: Final = 200_000
 MAX_HOSTS: Final = 5_000
 MAX_LISTED: Final = 1_000  # denials, and uses of secrets, by name
 MAX_STEPS: Final = 20_000
+MAX_BRANCHES: Final = 100  # a fork of a fork of a fork has three
+MAX_MODELS: Final = 1_000  # by name
+MAX_NAME: Final = 400  # characters of a name or reason that is kept
 
 DENIAL: Final = "denials"
 SECRET: Final = "secrets"  # noqa: S105 (the name of a lane)
@@ -92,6 +95,7 @@ class Facts:
     secrets: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     """(name, host) -> first event, number of uses."""
     branches: list[tuple[int, int, ev.Branch]] = field(default_factory=list)
+    """Without what they draw from and with no more of the patch than whether there is one."""
     steps: list[Step] = field(default_factory=list)
     steps_left_out: int = 0
     model_calls: int = 0
@@ -119,7 +123,7 @@ class Facts:
                 )
             case ev.PolicyLoaded():
                 if len(self.policies) < MAX_LISTED:
-                    self.policies.append(Listed(frame.seq, event.source, line(event)))
+                    self.policies.append(_listed(frame, event.source, line(event)))
             case ev.EgressDecision(allowed=False):
                 self._denied(frame, event.host, event.reason)
             case ev.DnsDecision(allowed=False):
@@ -132,8 +136,9 @@ class Facts:
                 self._mcp(frame, event)
             case ev.Input():
                 self._mark(INPUT, frame, line(event))
-            case ev.Branch():
-                self.branches.append((frame.seq, frame.time_ns, event))
+            case ev.Branch() if len(self.branches) < MAX_BRANCHES:
+                kept = event._replace(patch=event.patch[:1], note=event.note[:MAX_NAME], side="")
+                self.branches.append((frame.seq, frame.time_ns, kept))
             case ev.FileResult():
                 self._step(frame, f"file {event.path} {event.hash.hex()} {event.mode}", f"left {line(event)}")
             case _:
@@ -143,8 +148,7 @@ class Facts:
         """Take an exchange that ended, and the call of a model that it is."""
         self.exchanges += 1
         self.refused += bool(heard.refused)
-        if heard.host in self.hosts or len(self.hosts) < MAX_HOSTS:
-            self.hosts[heard.host] += 1
+        _count_name(self.hosts, heard.host, MAX_HOSTS)
         if len(self.bars) < MAX_BARS:
             self.bars.append(_bar(heard, call))
         self._exchange_steps(heard, call)
@@ -153,7 +157,7 @@ class Facts:
 
     def _count(self, call: ModelCall) -> None:
         self.model_calls += 1
-        self.models[call.answered_by or call.model or "a model without a name"] += 1
+        _count_name(self.models, call.answered_by or call.model or "a model without a name", MAX_MODELS)
         self.tokens_in += call.usage.input or 0
         self.tokens_out += call.usage.output or 0
         self.tokens_cached += call.usage.cached or 0
@@ -163,12 +167,12 @@ class Facts:
     def _denied(self, frame: Frame, what: str, why: str) -> None:
         self._mark(DENIAL, frame, f"denied {what}: {why}")
         if len(self.denials) < MAX_LISTED:
-            self.denials.append(Listed(frame.seq, what, why))
+            self.denials.append(_listed(frame, what, why))
         self._step(frame, f"denied {what}", f"DENIED {what}: {why}", "denied")
 
     def _secret(self, frame: Frame, event: ev.SecretInjected) -> None:
         self._mark(SECRET, frame, f"{event.ref} for {event.host}")
-        place = (event.ref, event.host)
+        place = (event.ref[:MAX_NAME], event.host[:MAX_NAME])
         if place in self.secrets or len(self.secrets) < MAX_LISTED:
             self.secrets.setdefault(place, [frame.seq, 0])[1] += 1
 
@@ -224,11 +228,22 @@ def _bar(heard: Heard, call: ModelCall | None) -> Bar:
         heard.time_ns,
         end if first is None else first,
         max(end, heard.time_ns),
-        heard.host,
+        heard.host[:MAX_NAME],
         f"{words}, {'refused' if heard.refused else heard.status or 'no answer'}",
         bool(heard.refused),
         call is not None,
     )
+
+
+def _listed(frame: Frame, what: str, why: str) -> Listed:
+    return Listed(frame.seq, what[:MAX_NAME], why[:MAX_NAME])
+
+
+def _count_name(counts: Counter[str], name: str, most: int) -> None:
+    """Count a name; a new one only while there is room, since the agent chooses how many there are."""
+    name = name[:MAX_NAME]
+    if name in counts or len(counts) < most:
+        counts[name] += 1
 
 
 def _digest(data: bytes) -> str:

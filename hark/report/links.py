@@ -10,6 +10,8 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import islice
 from typing import Final, NamedTuple
 
 from hark.bundle import events as ev
@@ -21,6 +23,8 @@ from hark.replay.recorded import Frame
 MAX_KNOWN: Final = 4_096  # calls, URLs and messages that later events are compared with
 MAX_PAGES: Final = 64  # answers whose text is looked for
 MAX_LINKS: Final = 2_000
+MAX_TRIED: Final = 256  # of the last calls: those that a message to a tool server is compared with
+MAX_KEY: Final = 200  # characters of a name that is kept as it is, and not as its hash
 MAX_SEARCHED: Final = 200_000  # characters of one prompt
 PROBE: Final = 48  # characters; a shorter text is found by chance
 _URL: Final = re.compile(r"https?://([^\s\"'<>\\/?#]+)([^\s\"'<>\\?#)]*)", re.IGNORECASE)
@@ -45,7 +49,6 @@ class _Known(NamedTuple):
     seq: int
     time_ns: int
     words: str
-    call: ToolCall | None = None
 
 
 class _Table(OrderedDict[object, _Known]):
@@ -70,7 +73,7 @@ class Links:
         self._tools = _Table()
         self._pages = _Table()
         self._latest: _Known | None = None
-        self._answered: set[str] = set()
+        self._answered = _Table()
 
     def event(self, frame: Frame) -> None:
         """Take an event that is no HTTP exchange."""
@@ -99,41 +102,42 @@ class Links:
         if call.reply is None or heard.ended_seq is None or heard.ended_ns is None:
             return
         for one in call.reply.calls:
-            known = _Known(heard.ended_seq, heard.ended_ns, f"tool call {one.name}", one)
+            known = _Known(heard.ended_seq, heard.ended_ns, f"tool call {one.name}"[:MAX_KEY])
             self._call(known, one)
             self._latest = known
 
     def _call(self, known: _Known, call: ToolCall) -> None:
         if call.id:
-            self._calls.keep(call.id, known)
-        self._tools.keep((call.name, _canonical(call.arguments)), known)
+            self._calls.keep(_key(call.id), known)
+        self._tools.keep((call.name[:MAX_KEY], _canonical(call.arguments)), known)
         for host, path in _urls(call.arguments):
-            self._urls.keep((host, path), known)
-            self._hosts.keep(host.partition(":")[0], known)
+            self._urls.keep((_key(host), _key(path)), known)
+            self._hosts.keep(_key(host.partition(":")[0]), known)
 
     def _prompt(self, heard: Heard, call: ModelCall) -> None:
         """Link calls to their results, and pages to the prompts that hold them."""
-        target = (heard.seq, heard.time_ns, f"prompt to {call.model or 'a model'}")
+        target = (heard.seq, heard.time_ns, f"prompt to {call.model or 'a model'}"[:MAX_KEY])
         for turn in call.turns:
             for result in turn.results:
-                known = self._calls.get(result.id)
-                if known is not None and result.id not in self._answered and known.time_ns <= heard.time_ns:
-                    self._answered.add(result.id)
-                    self._link(known, *target, read=True, how=f"its result comes back by the id {result.id}")
+                key = _key(result.id)
+                known = self._calls.get(key)
+                if known is not None and key not in self._answered and known.time_ns <= heard.time_ns:
+                    self._answered.keep(key, known)
+                    how = f"its result comes back by the id {result.id[:MAX_KEY]}"
+                    self._link(known, *target, read=True, how=how)
         recent = call.turns[-1:]
         said = "\n".join(
             [turn.text for turn in recent] + [one.text for turn in recent for one in turn.results]
         )
+        read = _plain(said[:MAX_SEARCHED]) if self._pages else ""
         for probe, known in list(self._pages.items()):
-            if known.time_ns <= heard.time_ns and str(probe) in _plain(said[:MAX_SEARCHED]):
+            if known.time_ns <= heard.time_ns and str(probe) in read:
                 del self._pages[probe]
                 self._link(known, *target, read=False, how="its text stands in the prompt")
 
     def _request(self, heard: Heard) -> None:
-        path = heard.path.partition("?")[0]
-        known = self._urls.get((heard.host.lower(), path)) or self._urls.get(
-            (heard.host.lower(), path.rstrip("/"))
-        )
+        host, path = _key(heard.host.lower()), heard.path.partition("?")[0]
+        known = self._urls.get((host, _key(path))) or self._urls.get((host, _key(path.rstrip("/"))))
         words = f"{heard.method} {heard.host}{heard.path}"[:120]
         if known is not None and known.time_ns <= heard.time_ns:
             self._link(
@@ -154,13 +158,13 @@ class Links:
             self._pages.keep(probe, known, MAX_PAGES)
 
     def _denied(self, frame: Frame, host: str) -> None:
-        known = self._hosts.get(host.lower())
+        known = self._hosts.get(_key(host.lower()))
         if known is not None:
             self._link(
                 known,
                 frame.seq,
                 frame.time_ns,
-                f"denied {host}",
+                f"denied {host}"[:MAX_KEY],
                 read=True,
                 how="the host of a URL in the arguments",
             )
@@ -171,13 +175,15 @@ class Links:
         identity, where = message.get("id"), (event.server, event.connection)
         if not isinstance(identity, str | int):
             return
+        if isinstance(identity, str):
+            identity = _key(identity)
         key = (*where, event.from_agent, identity)
         if "method" not in message:
             how = f"the answer has the id {identity}"
             self._answer((*where, not event.from_agent, identity), frame, f"answer of {event.server}", how)
             return
         name = loose.text(loose.at(message, "params", "name"))
-        words = f"{event.server} {loose.text(message['method'])} {name}".strip()
+        words = f"{event.server} {loose.text(message['method'])} {name}".strip()[:MAX_KEY]
         self._rpc.keep(key, _Known(frame.seq, frame.time_ns, words))
         if message["method"] == "tools/call":
             self._same_tool(frame, name, loose.at(message, "params", "arguments"), words)
@@ -191,7 +197,7 @@ class Links:
                 return
 
     def _named(self) -> Iterator[tuple[tuple[str, str], _Known]]:
-        for key, known in reversed(self._tools.items()):
+        for key, known in islice(reversed(self._tools.items()), MAX_TRIED):
             if isinstance(key, tuple):
                 yield (str(key[0]), str(key[1])), known
 
@@ -207,9 +213,16 @@ class Links:
         self.found.append(Link(read, known.seq, known.time_ns, known.words, seq, time_ns, effect, how))
 
 
+def _key(name: str) -> str:
+    """Return a name as it is kept: the recording chooses how long it is."""
+    if len(name) <= MAX_KEY:
+        return name
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=24).hexdigest()
+
+
 def _canonical(arguments: str) -> str:
     value = loose.load(arguments)
-    return arguments if value is None else json.dumps(value, sort_keys=True)
+    return _key(arguments if value is None else json.dumps(value, sort_keys=True))
 
 
 def _urls(text: str) -> Iterator[tuple[str, str]]:

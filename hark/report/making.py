@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Final
 
 from hark.bundle import events as ev
-from hark.bundle.bounds import kind_name
 from hark.bundle.frame import Frame
 from hark.conversation.exchanges import Exchanges, Heard
 from hark.conversation.model import model_call
-from hark.errors import BundleError
 from hark.replay import recorded
 from hark.report.facts import Facts
 from hark.report.links import Links
@@ -36,7 +34,7 @@ class Made:
         """Read a run's frames."""
         listing = Listing(name, events)
         for frame in frames:
-            event = decoded(frame)
+            event = ev.decode_frame(frame) if frame.payload else None  # None: it was taken out
             placed = recorded.Frame(frame.seq, frame.time, event)
             self.facts.take(frame.kind, placed)
             if event is not None:
@@ -56,16 +54,6 @@ class Made:
         self.links.hear(heard, call)
         if call is not None and self._talk is not None:
             self._talk.write(self._conversation.add(call))
-
-
-def decoded(frame: Frame) -> ev.Event | ev.Unknown | None:
-    """Return a frame's event; None where its payload was taken out. Raises BundleError."""
-    if not frame.payload:
-        return None
-    try:
-        return ev.decode(frame.kind, frame.payload)
-    except BundleError as error:
-        raise BundleError(f"event {frame.seq} ({kind_name(frame.kind)}) cannot be read: {error}") from None
 
 
 def pieces(file: IO[str]) -> Iterator[str]:

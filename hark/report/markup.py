@@ -11,6 +11,7 @@ from typing import Final
 
 from hark.visible import printable, visible
 
+MAX_NAME: Final = 200  # characters of what is called something: a model, a host, a tool, an identifier
 MAX_SHOWN: Final = 32_768  # characters of one text; the bundle has the rest
 FOLDED: Final = 600  # characters from which a text is folded
 PREVIEW: Final = 160  # of a folded text
@@ -24,6 +25,11 @@ def shown(sentence: str) -> str:
 def text(recorded: str) -> str:
     """Return recorded text, in one line."""
     return shown(visible(recorded))
+
+
+def brief(recorded: str, most: int = MAX_NAME) -> str:
+    """Return a recorded name in one line, cut where it is too long to be one."""
+    return text(recorded) if len(recorded) <= most else f"{text(recorded[: most - 1])}…"
 
 
 def lines(recorded: str) -> str:

@@ -11,7 +11,7 @@ from hark.bundle.outcome import describe
 from hark.report import beside, timeline
 from hark.report.facts import DENIAL, SECRET, Facts
 from hark.report.links import Link
-from hark.report.markup import event_link, number, plural, shown, table, text
+from hark.report.markup import MAX_SHOWN, brief, event_link, number, plural, shown, table, text
 from hark.report.style import CSS
 
 MAX_LINKS: Final = 400  # of those that are listed
@@ -67,7 +67,7 @@ def page(parts: Parts) -> Iterator[str]:
 
 def _top(parts: Parts) -> str:
     start = parts.facts.start
-    run = text(start.run_id) if start is not None else "without a beginning"
+    run = brief(start.run_id) if start is not None else "without a beginning"
     sections = [
         "summary",
         "timeline",
@@ -101,8 +101,8 @@ def _summary(facts: Facts) -> str:
     start, end = facts.start, facts.end
     command = " ".join(start.argv) if start is not None else ""
     rows = [
-        _row("command", f"<code>{text(command or 'not on record')}</code>", "all"),
-        _row("where", text(start.working_dir) if start else ""),
+        _row("command", f"<code>{brief(command or 'not on record', MAX_SHOWN)}</code>", "all"),
+        _row("where", brief(start.working_dir, MAX_SHOWN) if start else ""),
         _row("how it ended", text(describe(end))),
         _row("duration", f"{facts.last_ns / 1e9:,.3f} s"),
         _row("events", number(facts.events)),
@@ -112,7 +112,7 @@ def _summary(facts: Facts) -> str:
         _row("calls of models", _models(facts)),
         _row("tokens", _tokens(facts)),
         _row("tool calls by models", number(facts.tool_calls)),
-        _row("recorder", text(start.recorder) if start else ""),
+        _row("recorder", brief(start.recorder) if start else ""),
     ]
     return f'<dl class="sum">{"".join(rows)}</dl>{"".join(_tables(facts))}'
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from hark.conversation import loose
 from hark.conversation.model import ModelCall, ToolCall, Turn
 from hark.describe import seconds
-from hark.report.markup import MAX_SHOWN, block, event_link, number, plural, text
+from hark.report.markup import MAX_SHOWN, block, brief, event_link, number, plural, text
 
 MAX_OPEN: Final = 16
 MAX_TURNS: Final = 400  # new turns that one call may show
@@ -61,7 +61,7 @@ def _key(turn: Turn) -> int:
 
 def _head(call: ModelCall) -> str:
     heard, usage = call.heard, call.usage
-    name = text(call.answered_by or call.model or "a model without a name")
+    name = brief(call.answered_by or call.model or "a model without a name")
     tokens = [
         f"{number(value)} {what}"
         for value, what in ((usage.input, "in"), (usage.cached, "of them cached"), (usage.output, "out"))
@@ -71,9 +71,9 @@ def _head(call: ModelCall) -> str:
     how = "streamed" if call.streamed else "whole"
     facts = [
         f"{event_link(heard.seq)} at {seconds(heard.time_ns)} s{took}",
-        text(f"{call.provider}, {heard.host}, {how}"),
+        brief(f"{call.provider}, {heard.host}, {how}"),
         f"tokens: {', '.join(tokens)}" if tokens else "no count of tokens",
-        f"ended: {text(call.stop)}" if call.stop else "",
+        f"ended: {brief(call.stop)}" if call.stop else "",
         "a part of it was too long to be held" if heard.cut else "",
     ]
     shown = " · ".join(fact for fact in facts if fact)
@@ -87,7 +87,7 @@ def _offered(call: ModelCall) -> str:
     rows = []
     if call.tools:
         more = f" and {len(call.tools) - MAX_NAMES} more" if len(call.tools) > MAX_NAMES else ""
-        rows.append(f"tools: {text(', '.join(call.tools[:MAX_NAMES]))}{more}")
+        rows.append(f"tools: {', '.join(map(brief, call.tools[:MAX_NAMES]))}{more}")
     if call.parameters:
         rows.append(text(loose.dump(dict(call.parameters))[:2000]))
     if not rows:
@@ -113,8 +113,8 @@ def _turns(call: ModelCall, same: int) -> str:
 def _reply(call: ModelCall) -> str:
     heard = call.heard
     if heard.refused:
-        return f'<p class="bad">hark refused this request: {text(heard.refused)}</p>'
-    broke = f'<p class="bad">The answer broke off: {text(heard.error)}</p>' if heard.error else ""
+        return f'<p class="bad">hark refused this request: {brief(heard.refused, 2000)}</p>'
+    broke = f'<p class="bad">The answer broke off: {brief(heard.error, 2000)}</p>' if heard.error else ""
     if heard.ended_ns is None:
         broke = '<p class="bad">The record has no end of this answer.</p>'
     if call.reply is None:
@@ -125,11 +125,11 @@ def _reply(call: ModelCall) -> str:
 
 def _turn(turn: Turn, more: str = "") -> str:
     role = turn.role if turn.role in ("system", "developer", "user", "assistant", "model", "tool") else ""
-    name = role or text(turn.role or "without a role")
+    name = role or brief(turn.role or "without a role")
     said = block(turn.text) if turn.text else ""
     calls = "".join(map(_call, turn.calls))
     results = "".join(
-        f'<div class="result"><p class="what">result <code>{text(one.id)}</code></p>{block(one.text)}</div>'
+        f'<div class="result"><p class="what">result <code>{brief(one.id)}</code></p>{block(one.text)}</div>'
         for one in turn.results
     )
     nothing = "" if said or calls or results else '<p class="said none">nothing</p>'
@@ -137,8 +137,8 @@ def _turn(turn: Turn, more: str = "") -> str:
 
 
 def _call(call: ToolCall) -> str:
-    identity = f" <code>{text(call.id)}</code>" if call.id else ""
-    what = f'<p class="what">calls <b>{text(call.name)}</b>{identity}</p>'
+    identity = f" <code>{brief(call.id)}</code>" if call.id else ""
+    what = f'<p class="what">calls <b>{brief(call.name)}</b>{identity}</p>'
     return f'<div class="calls">{what}{block(_spread(call.arguments))}</div>'
 
 

@@ -71,6 +71,7 @@ struct page {
     uint32_t epoch; /* which of the seeds draws come from: written after it, and never less than before */
     uint8_t seeds[EPOCHS][32];
     int64_t wall_offset_ns; /* what the wall clock is beyond the machine's where a thread asks that */
+    uint64_t next_ns;       /* in a replay: when what comes in next came in, or later than all; 0 where not known */
 };
 enum { SEEDED = 1, CLOCKED = 2, REPLAYED = 4 };
 

@@ -12,12 +12,16 @@ struct thread {
     uint64_t key_of; /* once `key` is that of `lineage`: one more than the epoch of its seed */
     uint32_t key[8];
     uint64_t refreshed; /* ns, what the thread's last refresh showed */
+    uint64_t beyond;    /* in a replay: what the page said then, where it was further than the recorded one */
     uint64_t shown;     /* ns, what it was shown last */
+    uint64_t last;      /* ns, of its first reads: what the one before it, or a refresh since, showed */
     uint64_t same;      /* reads since that changed, */
     uint64_t since;     /* and the monotonic time of the first */
-    uint64_t reads, waits, reaps;
+    uint64_t reads, waits, reaps, sleeps;
+    uint64_t owed; /* ns, in a replay: what waits took of which the recording knows nothing */
     uint64_t next_read; /* in a replay: the read at which the recorded one was refreshed; 0 where not looked up */
     uint32_t known;
+    uint32_t followed; /* what its first reads show is logged, or was */
     uint32_t expected; /* fork is under way, and `child` is what it makes */
     uint8_t child[16];
 };
@@ -77,7 +81,7 @@ static void settle(void) {
     }
     me.known = 1;
     identified = 1;
-    me.creations = me.draws = me.key_of = me.reads = me.waits = me.reaps = me.next_read = 0;
+    me.creations = me.draws = me.key_of = me.reads = me.waits = me.reaps = me.sleeps = me.owed = me.next_read = 0;
     __atomic_store_n(living, 1, __ATOMIC_RELEASE);
 }
 

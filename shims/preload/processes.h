@@ -1,10 +1,11 @@
 /* Where threads and processes come from, and what happens when a program starts. */
 
 static void begin(const struct thread *parent, const uint8_t lineage[16]) {
-    uint64_t refreshed = parent->refreshed;
+    uint64_t refreshed = parent->refreshed, beyond = parent->beyond;
     memset(&me, 0, sizeof me);
     memcpy(me.lineage, lineage, 16);
     me.refreshed = refreshed;
+    me.beyond = beyond;
     me.known = 1;
 }
 
@@ -43,6 +44,11 @@ static void expect(uint8_t kept[16]) {
 static pid_t forked(pid_t pid) {
     if (pid == 0) self();
     me.expected = 0;
+    if (pid == 0 && in_force(CLOCKED)) {
+        int kept = errno;
+        refresh(STARTED, 0, 0, 0);
+        errno = kept;
+    }
     return pid;
 }
 
@@ -91,6 +97,7 @@ static void name_program(void) {
     if (length <= 0) return;
     path[length++] = 0;
     names_by_clock = length > 8 && !memcmp(path + length - 8, "/mktemp", 8);
+    seeds_by_number = length > 6 && !memcmp(path + length - 6, "/bash", 6);
     uint64_t hash = 1469598103934665603u, none = 0; /* FNV-1a */
     for (long i = 0; i < length; i++) hash = (hash ^ (uint8_t)path[i]) * 1099511628211u;
     hash |= 1;

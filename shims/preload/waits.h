@@ -28,12 +28,15 @@ static const struct timespec *in_real_time(clockid_t clock, const struct timespe
 /* When a wait began, where that matters: a replay lets the time of a wait pass that it finds no record of. */
 static uint64_t beginning(void) { return in_force(REPLAYED) ? real(CLOCK_MONOTONIC) : 0; }
 
+static uint64_t due(clockid_t clock, const struct timespec *given) {
+    return is_wall(clock) && given->tv_sec < (time_t)1 << 33 && given->tv_sec >= 0 ? ns_of(given) : 0;
+}
+
 /* How the wait for a deadline ended: `given` is the agent's own, which has passed where `over`. */
 static void until(clockid_t clock, const struct timespec *given, uint64_t began, int over) {
     if (!over || !given) return;
     int kept = errno;
-    ran_out(is_wall(clock) && given->tv_sec < (time_t)1 << 33 && given->tv_sec >= 0 ? ns_of(given) : 0,
-            began ? real(CLOCK_MONOTONIC) - began : 0);
+    ran_out(due(clock, given), began ? real(CLOCK_MONOTONIC) - began : 0);
     errno = kept;
 }
 
@@ -42,6 +45,14 @@ static void waited(uint64_t ns, int over) {
     if (!over || !ns) return;
     int kept = errno;
     ran_out(0, ns);
+    errno = kept;
+}
+
+/* A relative sleep, in ns. */
+static void slept(uint64_t ns, int over) {
+    if (!over || !ns) return;
+    int kept = errno;
+    overslept(0, ns);
     errno = kept;
 }
 
@@ -54,28 +65,28 @@ static void waited(uint64_t ns, int over) {
 
 REPLACE(int, nanosleep, (const struct timespec *wanted, struct timespec *left)) {
     int answer = NEXT(nanosleep)(wanted, left);
-    waited(wanted ? ns_of(wanted) : 0, answer == 0);
+    slept(wanted ? ns_of(wanted) : 0, answer == 0);
     return answer;
 }
 REPLACE(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left)) {
     if (!(flags & TIMER_ABSTIME)) {
         int answer = NEXT(clock_nanosleep)(clock, flags, wanted, left);
-        waited(wanted ? ns_of(wanted) : 0, answer == 0);
+        slept(wanted ? ns_of(wanted) : 0, answer == 0);
         return answer;
     }
     DEADLINE(clock, wanted);
     int answer = NEXT(clock_nanosleep)(clock, flags, deadline, left);
-    until(clock, wanted, began_, answer == 0);
+    if (answer == 0 && wanted) overslept(due(clock, wanted), began_ ? real(CLOCK_MONOTONIC) - began_ : 0);
     return answer;
 }
 REPLACE(int, usleep, (unsigned us)) {
     int answer = NEXT(usleep)(us);
-    waited((uint64_t)us * 1000, answer == 0);
+    slept((uint64_t)us * 1000, answer == 0);
     return answer;
 }
 REPLACE(unsigned, sleep, (unsigned seconds)) {
     unsigned left = NEXT(sleep)(seconds);
-    waited((seconds - left) * second, 1);
+    slept((seconds - left) * second, 1);
     return left;
 }
 
@@ -83,7 +94,7 @@ REPLACE(unsigned, sleep, (unsigned seconds)) {
 
 REPLACE(int, poll, (struct pollfd * fds, nfds_t count, int ms)) {
     int answer = NEXT(poll)(fds, count, ms);
-    waited(ms > 0 ? (uint64_t)ms * 1000000 : 0, answer == 0);
+    (count ? waited : slept)(ms > 0 ? (uint64_t)ms * 1000000 : 0, answer == 0);
     return answer;
 }
 REPLACE(int, __poll_chk, (struct pollfd * fds, nfds_t count, int ms, size_t room)) {
@@ -105,7 +116,7 @@ REPLACE(int, __ppoll_chk,
 REPLACE(int, select, (int count, fd_set *in, fd_set *out, fd_set *other, struct timeval *wait)) {
     uint64_t ns = wait ? (uint64_t)wait->tv_sec * second + (uint64_t)wait->tv_usec * 1000 : 0;
     int answer = NEXT(select)(count, in, out, other, wait);
-    waited(ns, answer == 0);
+    (in || out || other ? waited : slept)(ns, answer == 0); /* Python 3.10 sleeps by it */
     return answer;
 }
 REPLACE(int, pselect,

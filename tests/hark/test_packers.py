@@ -1,6 +1,7 @@
 """Each coding there and back, in pieces, bounded. (What is made of them: test_codings, test_echo.)"""
 
 import os
+import time
 
 import pytest
 
@@ -44,3 +45,16 @@ def test_a_window_larger_than_the_web_allows_is_damaged() -> None:
     frame = bytes.fromhex("28b52ffd00") + bytes([(27 - 10) << 3]) + bytes.fromhex("01000000")
     with pytest.raises(Damaged):
         list(unpackers(b"zstd")[0].unpack(frame))
+
+
+@pytest.mark.parametrize("coding", [b"gzip", b"zstd"])
+def test_many_streams_in_one_piece_are_no_work_of_their_square(coding: bytes) -> None:
+    packing = packer(coding)
+    one = packing.pack(b"x" * 400) + packing.end()
+
+    def seconds(streams: int) -> float:
+        begun = time.process_time()
+        assert b"".join(unpackers(coding)[0].unpack(one * streams)) == b"x" * 400 * streams
+        return time.process_time() - begun
+
+    assert seconds(80_000) < 16 * max(seconds(10_000), 0.02)

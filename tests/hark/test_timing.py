@@ -34,9 +34,13 @@ class FakePage:
     moved: list[int] = field(default_factory=list)
     seeds: list[bytes] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
+    nexts: list[int | None] = field(default_factory=list)
 
     def set_wall(self, ns: int) -> None:
         self.wall = max(self.wall, ns)
+
+    def set_next(self, ns: int | None) -> None:
+        self.nexts.append(ns)
 
     def move_monotonic(self, ns: int) -> None:
         self.moved.append(max(0, ns))
@@ -56,6 +60,16 @@ def timing(ours: Ours) -> tuple[Timing, FakePage]:
     made, page = Timing(STARTED, [Moment(at, STARTED + at) for at in CHUNKS], ours), FakePage()
     made.show_on(page)  # type: ignore[arg-type]
     return made, page
+
+
+def test_the_page_is_told_when_what_comes_in_next_came_in() -> None:
+    inbound = [Moment(1000, 11_000), Moment(2000, 12_000, awaited=False), Moment(5000, 15_000)]
+    made, page = Timing(10_000, inbound, Ours()), FakePage()
+    made.show_on(page)  # type: ignore[arg-type]
+    made.begin()
+    for at in (999, 1000, 2000, 5000):
+        made.release(at, 0)
+    assert page.nexts == [11_000, 11_000, 15_000, 15_000, None]
 
 
 def test_the_record_begins_at_nothing_whenever_the_clock_was_made() -> None:

@@ -115,6 +115,16 @@ def test_no_seed_is_written_beyond_the_last():
     assert content[4064:] == struct.pack("=q", 3) + bytes(24)
 
 
+def test_a_page_says_when_what_comes_in_next_came_in():
+    descriptor = memory()
+    page = Page(descriptor)
+    said = []
+    for at in (5, 0, None):
+        page.set_next(at)
+        said += struct.unpack_from("=Q", os.pread(descriptor, pages.PAGE_BYTES, 0), 4072)
+    assert said == [5, 1, 1 << 62]  # never 0, which says that it is not known
+
+
 def test_a_page_that_goes_live_is_no_replays_any_more():
     descriptor = memory()
     page = Page(descriptor)

@@ -15,7 +15,7 @@ from launcher.plan import Access, Grant
 from launcher.system import system_grants
 from launcher.trees import swapped
 from tests.launcher.rig import PATH, WHO, Result, apart, contained, plan, project, run_here, shell
-from tests.support.user import UID
+from tests.support.user import ordinary_uid
 
 
 @pytest.mark.parametrize("identifier", [1, 2, 1000, UNOWNED_ID])
@@ -126,7 +126,7 @@ def test_a_copy_is_shown_where_the_project_was_and_nothing_of_the_place_is_made(
     assert result.out == f"{_ELSEWHERE}\nas recorded\nproject\n2\nin /srv/hark-was-recorded-here\n"
     assert left == [".env", "locked", "made", "moved"]
     assert made == "new\n"
-    assert owner == (0 if who == "root" else UID)
+    assert owner == (0 if who == "root" else ordinary_uid())
     assert not os.path.lexists("/srv/hark-was-recorded-here")
 
 

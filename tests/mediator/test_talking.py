@@ -371,10 +371,6 @@ def boom_generator(*_: object, **__: object) -> Iterator[object]:
     yield
 
 
-async def boom_later(*_: object, **__: object) -> None:
-    raise BoomError("with a secret in it: " + VALUE)
-
-
 PLACES: dict[str, tuple[object, str, Callable[..., object]]] = {
     "agreement": (talking_module.Talking, "_agreed", boom),
     "beginning": (talking_module.Talking, "_begin_talk", boom_generator),
@@ -386,7 +382,7 @@ PLACES: dict[str, tuple[object, str, Callable[..., object]]] = {
     "record": (Transcript, "message", boom),
     "end": (talking_module.Talking, "_on_hush", boom_generator),
     "goodbye": (talking_module, "goodbye", boom),
-    "drain": (AgentConnection, "_drained", boom_later),
+    "drain": (AgentConnection, "_unsent", boom),
 }
 
 

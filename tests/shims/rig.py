@@ -25,10 +25,12 @@ def shimmed(
     during: Callable[[Boundary], Any] | None = None,
     env: dict[str, str] | None = None,
     mono_ns: int = 0,
+    next_ns: int | None = None,
     languages: bool = False,
     **options: Any,
 ) -> Result:
     """Run `argv`. As a replay with an empty log, unless `recorded` is None: then the clock is refreshed.
+    `next_ns`: when what comes in next came in; nobody knows, unless given.
 
     `found` of the result is the log's records, or what `after` returns.
     """
@@ -38,6 +40,8 @@ def shimmed(
     def before(boundary: Boundary) -> None:
         begin(controlled, boundary.page, boundary.log, wall_ns)
         boundary.page.move_monotonic(mono_ns)
+        if next_ns is not None:
+            boundary.page.set_next(next_ns)
 
     variables = {"PATH": PATH, "HOME": "/home/agent", "LANG": "C.UTF-8", "LD_PRELOAD": LIBRARY} | (env or {})
     variables |= language_shims.variables(variables) if languages else {}

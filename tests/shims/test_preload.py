@@ -183,7 +183,7 @@ def test_a_million_draws_differ_and_cost_the_record_nothing():
     program = "import os; print(len({os.urandom(8) for _ in range(1000000)}))"
     result = python(program)
     assert result.out == "1000000\n"
-    assert len(result.found) == 0
+    assert len(result.found) == 32, "its start, and no draw"
 
 
 def test_an_environment_that_was_handed_on_names_nobody_else():

@@ -146,6 +146,50 @@ os.wait(); step("waited")
     assert replay.out.splitlines() == lines
 
 
+TWO_WAITS = """
+import select, socket, time
+kept, other = socket.socketpair()
+poll = select.epoll()
+poll.register(kept, select.EPOLLIN)
+print(time.time_ns())
+for _ in range(2):
+    poll.poll(0.2)
+    print(time.time_ns())
+"""
+
+
+def test_a_wait_that_runs_out_in_a_replay_shows_no_time_beyond_what_comes_in_next():
+    recording = python(TWO_WAITS, recorded=None)
+    records = clocklog.settle(recording.found)
+    began, first, second = map(int, recording.out.split())
+    assert began < first < second
+    replayed = [python(TWO_WAITS, recorded=records, next_ns=at) for at in (second + 1, second, first)]
+    shown = [[int(word) for word in one.out.split()] for one in replayed]
+    assert shown == [[began, first, second], [began, first, first], [began, began, began]]
+
+
+def test_a_wait_that_ran_out_in_the_replay_alone_moves_no_clock():
+    began, *others = map(int, python(TWO_WAITS, recorded=b"", next_ns=1 << 62).out.split())
+    assert others == [began, began]
+    moved = [int(word) for word in python(TWO_WAITS, recorded=b"").out.split()]  # nobody knows what is next
+    assert moved[0] + 150_000_000 < moved[1] < moved[2] - 150_000_000
+
+
+READS = "import time; print(*(time.time_ns() for _ in range(40)))"
+
+
+def test_first_reads_show_what_they_showed_though_the_clock_is_ahead():
+    """A program that started while an answer came in; by the replay all of that answer has."""
+    lineage = clocklog.settle(python(READS, recorded=None).found)[:16]
+    began, moved, ahead = WALL_NS, WALL_NS + 5_000_000_000, WALL_NS + 60_000_000_000
+    started = clocklog.RECORD.pack(lineage, 1 << 56, began)
+    log = started + clocklog.RECORD.pack(lineage, 6 << 56 | 30, moved)
+    shown = [int(word) for word in python(READS, recorded=log, wall_ns=ahead).out.split()]
+    assert sorted(set(shown)) == [began, moved]
+    assert shown == sorted(shown)
+    assert set(python(READS, recorded=b"", wall_ns=ahead).out.split()) == {str(ahead)}, "the control: no log"
+
+
 @pytest.mark.skipif(not installed("java"), reason="no JVM here")
 @EITHER_WAY
 def test_a_jvm_waits_until_a_time(where: str) -> None:

@@ -66,6 +66,11 @@ def ordinary_user() -> Iterator[User]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def ordinary_uid() -> int:
+    """Who `ordinary user` is here: the caller, or for root the user it becomes."""
+    return os.geteuid() or UID
+
+
 def _user(folder: Path) -> User:
     home = folder / "home"
     home.mkdir(mode=0o700)

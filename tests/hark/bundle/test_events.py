@@ -132,3 +132,11 @@ def test_well_formed_maps_of_wrong_fields_raise_nothing_but_ours(kind, fields):
     except HarkError:
         return
     assert events.decode(kind, events.encode(event)) == event
+
+
+def test_a_frame_that_cannot_be_read_is_named() -> None:
+    from hark.bundle.frame import Frame
+
+    frame = Frame(5, 12, 0, bytes(32), b"\xff", bytes(32))
+    with pytest.raises(BundleError, match=r"^event 12 \(LlmRequest\) cannot be read: "):
+        events.decode_frame(frame)

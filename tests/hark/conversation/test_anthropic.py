@@ -1,6 +1,7 @@
 """Anthropic's messages, as its SDK sends them and its API answers."""
 
 from fidelity.models import anthropic_events
+from hark.conversation import anthropic
 from hark.conversation.model import ToolCall, ToolResult, Turn, Usage
 from tests.hark.conversation.rig import SSE, call, stream
 
@@ -66,7 +67,7 @@ def test_an_answer_and_its_stream_say_the_same() -> None:
     assert (streamed.reply.text, streamed.reply.calls[0].id) == (whole.reply.text, "toolu_1")
     assert streamed.reply.calls[0].arguments == '{"url": "https://a.example/\\u00fc"}'  # as it was written
     for one in (whole, streamed):
-        assert (one.usage, one.stop, one.answered_by) == (Usage(125, 7, 100), "tool_use", "claude-4")
+        assert (one.usage, one.stop, one.answered_by) == (Usage(125, 7, 100, 20), "tool_use", "claude-4")
     assert (whole.streamed, streamed.streamed) == (False, True)
 
 
@@ -82,3 +83,10 @@ def test_an_error_is_no_reply() -> None:
         "anthropic", ASKED, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     )
     assert (one.reply, one.usage) == (None, Usage())
+
+
+def test_tokens_that_were_put_into_a_cache_are_input_and_counted_apart() -> None:
+    kept = {"ephemeral_5m_input_tokens": 5, "ephemeral_1h_input_tokens": 15}
+    usage = {"input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100}
+    found = anthropic.whole({"content": [], "usage": usage | {"output_tokens": 7, "cache_creation": kept}})
+    assert found.usage == Usage(125, 7, 100, 20, 15)

@@ -5,9 +5,9 @@ from base64 import b64encode
 
 import pytest
 
+from hark.conversation.gathered import gather
 from hark.errors import UsageError
 from hark.export import curl
-from hark.export.gathered import gather
 from hark.export.shellwords import variables
 from tests.fakes.upstream import serving
 from tests.hark.export.story import ALLOWED, END, PLACEHOLDER, POST, TLS, frames

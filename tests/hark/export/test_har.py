@@ -6,8 +6,8 @@ import gzip
 import pytest
 
 from hark.bundle import events as ev
+from hark.conversation.gathered import gather
 from hark.export import har
-from hark.export.gathered import gather
 from hark.export.wall import Wall
 from tests.hark.export.story import ALLOWED, END, POST, TLS, chunk, frames
 

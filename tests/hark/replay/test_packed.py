@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+import time
 import zlib
 
 import brotli
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.replay.packed import MAX_UNPACKED, unpacked
+from hark.replay.packed import MAX_STREAMS, MAX_UNPACKED, plain, unpacked
 
 if sys.version_info < (3, 14):
     from backports import zstd
@@ -92,3 +93,23 @@ def test_a_bomb_is_left_packed(coding):
 def test_any_bytes_are_unpacked_or_not(codings, data):
     found = unpacked(codings, data)
     assert found is None or isinstance(found, bytes)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_a_body_of_many_streams_is_no_work_of_its_square(coding):
+    one = PACK[coding](b"x" * 400)
+    begun = time.process_time()
+    assert unpacked([coding], one * 30_000) == b"x" * 12_000_000
+    assert time.process_time() - begun < 20  # it was minutes
+
+
+def test_more_streams_than_anybody_sends_count_as_they_were_sent():
+    assert unpacked(["gzip"], gzip.compress(b"") * MAX_STREAMS) == b""
+    assert unpacked(["gzip"], gzip.compress(b"") * (MAX_STREAMS + 1)) is None
+
+
+def test_headers_say_how_a_body_is_packed_and_what_is_not_stays_as_it_is() -> None:
+    packed, headers = gzip.compress(gzip.compress(b"text")), ((b"Content-Encoding", b"GZIP, gzip"),)
+    assert plain(headers, packed) == b"text"
+    assert plain(headers, b"text") == b"text"
+    assert plain((), packed) == packed

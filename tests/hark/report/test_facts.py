@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hark.bundle import events as ev
 from hark.report import facts
 from hark.report.facts import DENIAL, SECRET
 from tests.hark.report.story import events, made
@@ -31,3 +32,12 @@ def test_what_is_not_kept_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = made(tmp_path / "run.hark").facts
     assert len(found.steps) == 2
     assert found.steps_left_out > 0
+
+
+def test_a_run_cannot_have_more_kept_by_many_branches_or_long_reasons(tmp_path: Path) -> None:
+    branch = ev.Branch(bytes(32), 1, "response", 0, b"", b"p" * 10_000, "n" * 10_000)
+    denied = ev.DnsDecision("d" * 10_000, reason="r" * 10_000)
+    found = made(tmp_path / "run.hark", *[branch] * (2 * facts.MAX_BRANCHES), denied).facts
+    assert len(found.branches) == facts.MAX_BRANCHES
+    assert found.kinds[49] == 2 * facts.MAX_BRANCHES
+    assert len(repr(found.branches[0])) + len(repr(found.denials[0])) < 3_000

@@ -7,7 +7,7 @@ import pytest
 
 from hark.bundle.frame import Frame
 from hark.errors import BundleError
-from hark.report.making import decoded, pieces
+from hark.report.making import Made, pieces
 from tests.hark.report.story import made
 
 
@@ -23,6 +23,8 @@ def test_one_reading_gives_all_parts(tmp_path: Path) -> None:
 
 def test_an_event_that_was_taken_out_is_none_and_one_that_cannot_be_read_is_named() -> None:
     empty = Frame(3, 5, 0, bytes(32), b"", bytes(32))
-    assert decoded(empty._replace(payload=b"")) is None
+    read = Made()
+    read.read([empty])
+    assert (read.facts.events, read.facts.kinds[3]) == (1, 1)
     with pytest.raises(BundleError, match="event 5"):
-        decoded(empty._replace(payload=b"\xff"))
+        read.read([empty._replace(payload=b"\xff")])

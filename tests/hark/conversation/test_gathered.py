@@ -5,9 +5,8 @@ import gzip
 import pytest
 
 from hark.bundle import events as ev
+from hark.conversation.gathered import Body, Limits, Piece, gather, plain
 from hark.errors import BundleError
-from hark.export import gathered
-from hark.export.gathered import Body, gather, plain
 from tests.hark.export.story import ALLOWED, END, MS, POST, TLS, chunk, frame, frames
 
 
@@ -51,10 +50,9 @@ def test_a_request_whose_end_is_not_on_record_says_so():
     assert (found.status, found.error, found.ended_ns) == (0, "its end is not on record", None)
 
 
-def test_a_body_beyond_the_bound_is_counted_and_said(monkeypatch):
-    monkeypatch.setattr(gathered, "MAX_BODY", 3)
+def test_a_body_beyond_the_bound_is_counted_and_said():
     hello = ev.WebSocketMessage(exchange=1, type="text", data=b"hello")
-    (found,) = gather(frames(POST, chunk(b"ab"), chunk(b"cd", 1), hello, END))
+    (found,) = gather(frames(POST, chunk(b"ab"), chunk(b"cd", 1), hello, END), Limits(body=3))
     assert (bytes(found.answered.data), found.answered.size, found.answered.cut) == (b"abc", 4, True)
     assert (found.said, found.left_out) == ([], 1)
 
@@ -72,10 +70,10 @@ def test_a_number_that_is_used_twice_ends_the_first_exchange():
 
 def test_a_content_coding_is_undone_where_it_is_one():
     packed, headers = Body(), ((b"Content-Encoding", b"gzip"),)
-    packed.add(0, 0, gzip.compress(b"text"))
+    packed.add(Piece(0, 0, 24), gzip.compress(b"text"), 100)
     assert plain(headers, packed) == b"text"
     broken = Body()
-    broken.add(0, 0, b"no gzip")
+    broken.add(Piece(0, 0, 7), b"no gzip", 100)
     assert plain(headers, broken) == b"no gzip"
 
 
@@ -83,3 +81,14 @@ def test_an_event_that_cannot_be_read_is_the_bundles_fault_and_named():
     bad = frame(4, POST)._replace(payload=b"\xff")
     with pytest.raises(BundleError, match=r"event 4 \(LlmRequest\) cannot be read"):
         list(gather([bad]))
+
+
+def test_the_times_of_pieces_are_kept_up_to_the_bound_and_their_bytes_all():
+    (found,) = gather(frames(POST, chunk(b"ab"), chunk(b"cd", 1), END), Limits(pieces=1))
+    assert (len(found.answered.pieces), bytes(found.answered.data), found.answered.cut) == (1, b"abcd", False)
+
+
+def test_an_end_without_headers_leaves_those_that_came_before_the_body():
+    head = ev.ResponseHead(1, 200, raw_headers=((b"x-a", b"1"),))
+    (found,) = gather(frames(POST, head, chunk(b"a"), END._replace(raw_headers=())))
+    assert found.answer_headers == ((b"x-a", b"1"),)
