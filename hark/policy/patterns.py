@@ -21,6 +21,11 @@ def wrong_expression(pattern: str) -> str | None:
     return None
 
 
+def finds(pattern: str, text: str) -> bool:
+    """Tell whether a usable pattern matches somewhere in a text. What UTF-8 cannot hold is replaced."""
+    return _compiled(pattern).search(text.encode("utf-8", "replace")) is not None
+
+
 def matches_whole(pattern: str, text: str) -> bool:
     """Tell whether a usable pattern matches all of a text. One that UTF-8 cannot hold matches nothing."""
     try:

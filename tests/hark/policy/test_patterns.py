@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.policy.patterns import matches_whole, wrong_expression
+from hark.policy.patterns import finds, matches_whole, wrong_expression
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,9 @@ def test_a_pattern_that_cannot_be_used_says_why_and_nothing_is_printed(
 ) -> None:
     assert wrong_expression(pattern)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_pattern_is_found_anywhere_or_not_at_all() -> None:
+    assert finds("b+", "abbc")
+    assert not finds("^b", "abbc")
+    assert finds("a", "\ud800a")
