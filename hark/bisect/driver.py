@@ -62,6 +62,16 @@ class Spent(Exception):  # noqa: N818  # no fault: the budget is used up
     """There is no run left in the budget."""
 
 
+class Questions(Protocol):
+    """Candidates in their order; None is one that cannot be asked."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def __getitem__(self, index: int, /) -> Question | None:
+        """Return one. MAY be made at that moment."""
+
+
 type Note = Callable[[Done], None]
 
 
@@ -95,19 +105,20 @@ class Driver:
         """Return what is known of a question."""
         return self.tallies.setdefault(key, Tally())
 
-    def first(self, questions: "Sequence[Question | None]", rule: Rule) -> int | None:
-        """Return the index of the first question whose outcome is gone; None is one that cannot be asked."""
+    def first(self, questions: Questions, rule: Rule) -> int | None:
+        """Return the index of the first question whose outcome is gone."""
         while True:
             at = 0
-            for at, question in enumerate(questions):
+            for at in range(len(questions)):
+                question = questions[at]
                 gone = False if question is None else rule.is_gone(self.tally(question.key))
                 if gone:
-                    self._drop()
+                    self.stop()
                     return at
                 if gone is None:
                     break
             else:
-                self._drop()
+                self.stop()
                 return None
             self._run(questions, at, rule)
 
@@ -115,14 +126,20 @@ class Driver:
         """Return what is known of each question once all are decided."""
         while any(rule.is_gone(self.tally(one.key)) is None for one in questions):
             self._run(questions, 0, rule)
-        self._drop()
+        self.stop()
         return [self.tally(one.key) for one in questions]
 
-    def times(self, question: Question, runs: int) -> Tally:
-        """Return what `runs` runs of a question showed, however they went."""
-        return self.each([question], Rule(runs, runs))[0]
+    def times(self, question: Question, runs: int, ahead: Question | None = None) -> Tally:
+        """Return what `runs` runs of a question showed, however they went.
 
-    def _run(self, questions: "Sequence[Question | None]", at: int, rule: Rule) -> None:
+        `ahead` is asked next: it has the runs that there is room for beside these, and they go on.
+        """
+        beside = [] if ahead is None else [ahead]
+        while self.tally(question.key).runs < runs:
+            self._run([question, *beside], 0, Rule(runs, runs))
+        return self.tally(question.key)
+
+    def _run(self, questions: Questions, at: int, rule: Rule) -> None:
         """Keep as many runs going as may be, the first questions first, and wait for one."""
         for index in range(at, len(questions)):
             if len(self._running) >= self.jobs:
@@ -146,7 +163,8 @@ class Driver:
                 self._running.add((key, trial))
                 self.runner.begin(Job(question, trial))
 
-    def _drop(self) -> None:
+    def stop(self) -> None:
+        """End what is under way, since nobody needs it any more."""
         if self._running:
             self.runner.drop()
             self.dropped += len(self._running)

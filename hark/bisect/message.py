@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from hark.bisect.units import Level, Span, cut
+from hark.bisect.units import Level, Span, cut, is_markup
 from hark.bundle.fields import Pairs
 from hark.errors import PatchError
 from hark.patch import bodies, fields, jsontext, texts
@@ -83,10 +83,11 @@ class Message:
         for text, codec, place, home in _found(headers, body, self.kind):
             self._add(text, codec, place, home)
 
-    def units(self) -> list[Unit]:
-        """Return the paragraphs of all texts, in order."""
+    def units(self, *, markup: bool = False) -> list[Unit]:
+        """Return the paragraphs of all texts, in order: what is read, or the markup around it as well."""
         whole = (Unit(number, 0, len(leaf.text)) for number, leaf in enumerate(self.leaves))
-        return [piece for unit in whole for piece in self.cut(unit, Level.PARAGRAPH)]
+        pieces = [piece for unit in whole for piece in self.cut(unit, Level.PARAGRAPH)]
+        return [piece for piece in pieces if markup or not is_markup(self.text(piece))]
 
     def cut(self, unit: Unit, level: Level) -> list[Unit]:
         """Return the pieces of a unit."""

@@ -30,6 +30,7 @@ class Narrowing:
     """One search."""
 
     message: Message
+    paragraphs: tuple[Unit, ...]
     search: Callable[[Sequence[Unit]], Search[Unit]]
     finest: Level
     found: list[Found] = field(default_factory=list)
@@ -38,8 +39,8 @@ class Narrowing:
     pieces: int = 0
 
     def run(self, first: First) -> tuple[Unit, ...]:
-        """Narrow to the finest level; removing all of the message has to do."""
-        self.best = tuple(self.message.units())
+        """Narrow to the finest level; removing all of `paragraphs` has to do."""
+        self.best = self.paragraphs
         for level in Level:
             self.level = level
             pieces = self._cut(level)

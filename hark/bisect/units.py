@@ -50,6 +50,11 @@ def cut(text: str, level: Level) -> list[Span]:
     return list(_tiled(text, sorted(_cuts(text, level))))
 
 
+def is_markup(text: str) -> bool:
+    """Tell whether a piece is markup of a block, and no text."""
+    return _MARKUP.fullmatch(text.strip()) is not None
+
+
 def _cuts(text: str, level: Level) -> Iterator[int]:
     match level:
         case Level.PARAGRAPH:

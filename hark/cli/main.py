@@ -22,6 +22,7 @@ COMMANDS: Final = (
     "replay",
     "fork",
     "compare",
+    "bisect",
     "diff",
     "tree",
     "trust",

@@ -127,6 +127,15 @@ def find(spec: str, frames: Iterable[Frame], on: Side | None, *, otherwise: Side
     return _point(exchange, on or otherwise)
 
 
+def answers(frames: Iterable[Frame]) -> list[Point]:
+    """Return the answers that are branch points, in the order of their requests."""
+    survey = _Survey()
+    for frame in frames:
+        survey.add(frame)
+    played = (one for one in survey.exchanges.values() if one.answer is not None and not one.unplayable)
+    return [_point(one, Side.RESPONSE) for one in sorted(played, key=lambda one: one.seq)]
+
+
 def _side(event: Any) -> Side | None:
     match event:
         case LlmRequest() | RequestChunk() | ToolCallRequest():

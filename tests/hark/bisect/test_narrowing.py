@@ -23,7 +23,7 @@ def narrowed(finest: Level, obeys: Callable[[str], bool], search=ddmin) -> tuple
         left = (page.without(one).decode() for one in candidates)
         return next((index for index, text in enumerate(left) if not obeys(text)), None)
 
-    narrowing = Narrowing(page, search, finest)
+    narrowing = Narrowing(page, tuple(page.units()), search, finest)
     units = narrowing.run(first)
     return narrowing, [page.text(unit).strip() for unit in units]
 
@@ -65,7 +65,7 @@ def test_what_did_last_is_known_when_the_search_is_left() -> None:
             raise KeyboardInterrupt
         return next((at for at, one in enumerate(candidates) if b"SEND" not in page.without(one)), None)
 
-    narrowing = Narrowing(page, ddmin, Level.WORD)
+    narrowing = Narrowing(page, tuple(page.units()), ddmin, Level.WORD)
     with pytest.raises(KeyboardInterrupt):
         narrowing.run(first)
     assert b"SEND" not in page.without(narrowing.best)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hark.bundle import events as ev
 from hark.errors import ForkError
-from hark.patch.where import Side, find
+from hark.patch.where import Side, answers, find
 from hark.replay.recorded import Frame
 
 MODEL = "api.model.example"
@@ -163,3 +163,16 @@ def test_a_thousand_long_paths_are_compared_in_no_time():
     run = frames(*(ev.LlmRequest(host=MODEL, path=path, exchange=n) for n, path in enumerate(paths)))
     with pytest.raises(ForkError):
         find("b" * 60_000, run, None)
+
+
+def test_all_answers_are_listed_that_a_fork_can_be_at():
+    refused = ev.LlmRequest(host=MODEL, method="POST", path="/pay", exchange=4)
+    denied = ev.LlmResponseEnd(exchange=4, status=403, error=f"{ev.REFUSED}paths")
+    unanswered = ev.LlmRequest(host=MODEL, method="POST", path="/late", exchange=5)
+    points = answers([*RUN, *frames(refused, denied, unanswered, first=17)])
+    assert [(point.at, point.request, point.side) for point in points] == [
+        (3, 2, Side.RESPONSE),
+        (8, 7, Side.RESPONSE),
+        (13, 12, Side.RESPONSE),
+    ]
+    assert answers([]) == []

@@ -1,0 +1,172 @@
+"""`hark bisect`: which span of a recorded message led to an outcome, found by forks without some of it."""
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from hark.cli.spec import Args, Option, Positional, Spec
+from hark.errors import ConfinementError, PatchError, PolicyError, RecordError, ReplayError, UsageError
+
+if TYPE_CHECKING:
+    from hark.bisect.session import Wanted
+    from hark.bisect.units import Level
+
+MOST_JOBS: Final = 64
+MOST_RUNS: Final = 100_000
+MOST_TRIALS: Final = 1000
+
+SPEC: Final = Spec(
+    "bisect",
+    "find the span of a recorded message that led to an outcome",
+    (
+        Option("at", "the message: an event's number, HOST/PATH#K, last-request or all", "N", required=True),
+        Option("until", "the outcome: what happens in the run, and not without it", "EXPR", required=True),
+        Option("by", "how fine: paragraph, sentence (the default) or word", "LEVEL"),
+        Option("search", "ddmin (the default), or probable, which guesses and learns", "NAME"),
+        Option("jobs", "how many forks run side by side (2)", "N"),
+        Option("max-runs", "end after so many forks (200)", "N"),
+        Option("trials", "ask each question in so many forks, for servers whose answers vary (1)", "N"),
+        Option("tolerate", "take the outcome for gone also where it is seen so often in the trials (0)", "K"),
+        Option("model", "have every live request ask this model instead of the one that it names", "NAME"),
+        Option("set", "set this JSON value in live requests; may be repeated", "POINTER=VALUE", repeat=True),
+        Option("policy", "from the branch point on, this policy with its secrets and tool servers", "FILE"),
+        Option("upstream", "dial HOST at another address; may be repeated", "HOST=ADDR[:PORT]", repeat=True),
+        Option("upstream-ca", "trust these roots for upstreams too; may be repeated", "PEM", repeat=True),
+        Option("via-proxy", "dial upstreams through the proxies that your environment names"),
+        Option("trust-bundle", "run what a bundle asks for though nobody you trust has signed it"),
+        Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
+        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
+        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
+        Option("workdir", "work on a copy of this directory, and not on the bundle's of the project", "DIR"),
+        Option("o", "keep runs, patches and children here, and go on with what is there", "FOLDER"),
+        Option("key", "sign the children with this private key instead of your own", "FILE"),
+        Option("json", "print the verdict as one JSON object"),
+    ),
+    positionals=(Positional("BUNDLE", "the bundle to bisect, or the id of a run of this machine"),),
+    about=(
+        "Every question is a fork of its own: the recorded run up to the message, the message without some\n"
+        "of its text, and real servers from there on. What is found is 1-minimal: without it the outcome is\n"
+        "not seen, and with any one piece of it put back it is. It is confirmed by runs of its own, and\n"
+        "held against as much text removed elsewhere. docs/bisect.md has the words of EXPR:\n"
+        "\n"
+        "  denied host=evil.example     request host=api.example path~/transfer\n"
+        "  tool name=send_email         exit!=0\n"
+        "\n"
+        "Exit code: 0 found, 1 not found, 2 usage, 3 the bundle breaks off, 4 not replayable, 130 stopped\n"
+        "by Ctrl-C: then the same command with -o FOLDER goes on."
+    ),
+)
+
+
+def run(args: Args) -> int:
+    """Bisect, say the verdict, and return its exit code."""
+    from hark.installation import isolate_imports
+
+    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    from hark.bisect.session import bisect
+    from hark.bisect.verdict import Verdict
+    from hark.cli.output import say_json
+    from hark.cli.replay import asker
+    from hark.cli.run import say
+
+    wanted = _wanted(args)
+    try:
+        verdict = Verdict(bisect(wanted, os.environ, say=say, ask=asker()))
+    except (PolicyError, PatchError) as error:
+        raise UsageError(str(error)) from error
+    except (ConfinementError, RecordError) as error:
+        raise ReplayError(str(error)) from error
+    for line in verdict.lines():
+        say(line)
+    if args.flag("json"):
+        say_json(verdict.record())
+    return verdict.exit_code
+
+
+def _wanted(args: Args) -> "Wanted":
+    from hark.bisect.counting import Rule
+    from hark.bisect.session import Wanted
+    from hark.cli.bundles import checked
+    from hark.replaying import Asked
+    from hark.restaging import Given
+
+    at, until = args.text("at"), args.text("until")
+    if at is None or until is None:
+        raise UsageError("hark bisect needs -at N, the message, and -until EXPR, the outcome")
+    trials = _count(args, "trials", 1, MOST_TRIALS)
+    changes = _changes(args)
+    return Wanted(
+        replay=Asked(
+            bundle=checked(args.positional("BUNDLE")),
+            given=Given(args.text("policy"), args.texts("read"), args.texts("write"), args.text("workdir")),
+            trust=args.flag("trust-bundle"),
+            trusted_keys=args.text("trusted-keys"),
+            output=args.text("o"),
+            key=args.text("key"),
+        ),
+        at=at,
+        until=until,
+        options=(*changes, *_passed_on(args)),
+        policy=args.text("policy"),
+        changes=changes,
+        finest=_level(args.text("by")),
+        search=_search(args.text("search")),
+        rule=Rule(trials, _count(args, "tolerate", 0, trials - 1, least=0)),
+        jobs=_count(args, "jobs", 2, MOST_JOBS),
+        most=_count(args, "max-runs", 200, MOST_RUNS),
+    )
+
+
+def _changes(args: Args) -> tuple[str, ...]:
+    """Return what makes every fork another one."""
+    from hark.patch.rewrite import read_model, read_set
+
+    model = args.text("model")
+    if model is not None:
+        read_model(model)
+    for word in args.texts("set"):
+        read_set(word)
+    named = () if model is None else (f"-model={model}",)
+    return (*named, *(f"-set={word}" for word in args.texts("set")))
+
+
+def _passed_on(args: Args) -> tuple[str, ...]:
+    """Return what each fork is told as it stands on our own command line."""
+    single = ("policy", "trusted-keys", "workdir", "key")
+    words = [f"-{name}={args.text(name)}" for name in single if args.text(name) is not None]
+    words += [
+        f"-{name}={value}"
+        for name in ("upstream", "upstream-ca", "read", "write")
+        for value in args.texts(name)
+    ]
+    return (*words, *(f"-{name}" for name in ("via-proxy", "trust-bundle") if args.flag(name)))
+
+
+def _count(args: Args, name: str, default: int, most: int, *, least: int = 1) -> int:
+    number = args.number(name)
+    if number is None:
+        return default
+    if not least <= number <= most:
+        raise UsageError(f"-{name} takes a number from {least} to {most}")
+    return number
+
+
+def _level(word: str | None) -> "Level":
+    from hark.bisect.units import Level
+
+    return Level(_choice("by", word, tuple(Level), Level.SENTENCE))
+
+
+def _search(word: str | None) -> str:
+    from hark.bisect.session import SEARCHES
+
+    return _choice("search", word, SEARCHES, SEARCHES[0])
+
+
+def _choice(name: str, word: str | None, known: tuple[str, ...], default: str) -> str:
+    from hark.cli.spec import unknown
+
+    if word is None:
+        return default
+    if word not in known:
+        raise UsageError(unknown(f"-{name} is one of {', '.join(known)}, and not {word!r}", word, known))
+    return word
