@@ -1,6 +1,8 @@
 """Records and replays the shapes, and prints the table of docs/fidelity.md: `make fidelity`.
 
-    python -m fidelity [-n N] [-j JOBS] [--quick] [--heavy] [--only NAME]... [--write FILE]
+    python -m fidelity [-n N] [-j JOBS] [--quick] [--heavy] [--only NAME]... [--write FILE [--keep]]
+
+The page is written after each row, so what a run that is cut off has tried is there.
 
 Exits with 1 if a row is not as promised or a control is not seen.
 """
@@ -12,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 from fidelity import page
@@ -37,13 +40,18 @@ def main() -> int:
             for one in pool.map(lambda folder: row(folder, kit, user, asked.n), chosen):
                 rows.append(one)
                 print(one.cells(), flush=True)
+                put_down(rows, [], asked)
         print(f"\n{page.HEAD_CONTROLS}", flush=True)
         found = checked(kit, user)
-    if asked.write:
-        page.write(
-            rows, found, f"make fidelity    # {' '.join(['python -m fidelity', *sys.argv[1:]])}", asked.write
-        )
+    put_down(rows, found, asked)
     return verdict(rows, found)
+
+
+def put_down(rows: Sequence[Row], found: Sequence[Control], asked: argparse.Namespace) -> None:
+    """Write the page, where one is asked for."""
+    words = " ".join(["python -m fidelity", *sys.argv[1:]])
+    if asked.write:
+        page.write(rows, found, f"make fidelity    # {words}", asked.write, keep=asked.keep)
 
 
 def arguments() -> argparse.Namespace:
@@ -55,6 +63,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--heavy", action="store_true", help="the agents of fidelity/heavy too")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this shape; may be repeated")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page there")
+    parser.add_argument("--keep", action="store_true", help="keep the page's rows of other shapes")
     return parser.parse_args()
 
 
@@ -74,15 +83,16 @@ def choose(asked: argparse.Namespace) -> list[Folder]:
 
 def row(folder: Folder, kit: Kit, user: User, times: int) -> Row:
     """Record and replay one shape."""
+    began = datetime.now(UTC).strftime("%m-%d %H:%M")
     if missing := missing_for(folder, kit):
-        return Row(folder, "", missing=missing)
+        return Row(folder, "", missing=missing, tried=began)
     with ExitStack() as stack:
         try:
             recording = stack.enter_context(recorded(folder, kit))
         except AssertionError as error:
-            return Row(folder, str(error) or "the recorded run was not as meant")
+            return Row(folder, str(error) or "the recorded run was not as meant", tried=began)
         faults = [replay(recording, kit, user, turn).fault(recording.out) for turn in range(times)]
-        return Row(folder, "", tuple(faults))
+        return Row(folder, "", tuple(faults), tried=began)
 
 
 def missing_for(folder: Folder, kit: Kit) -> str:

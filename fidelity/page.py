@@ -1,4 +1,7 @@
-"""The tables of docs/fidelity.md, from one run. What another module writes into the page is kept as it is."""
+"""The tables of docs/fidelity.md. What another module writes into the page is kept as it is.
+
+A run of some shapes alone can keep the rows of others: each row says when it was tried, and none is ever changed.
+"""
 
 import os
 import platform
@@ -9,16 +12,19 @@ from pathlib import Path
 from typing import Final
 
 from fidelity.controls import Control
-from fidelity.shape import ROOT, Folder
+from fidelity.shape import ROOT, Folder, folders
 
 PAGE: Final = ROOT / "docs" / "fidelity.md"
-HEAD: Final = "| shape | what it is | recorded | N | equal | first divergence |\n|---|---|---|---|---|---|"
+HEAD: Final = "| shape | what it is | recorded | N | equal | first divergence | tried (UTC) |\n|---|---|---|---|---|---|---|"
 HEAD_CONTROLS: Final = "| control | must come out | came out | seen |\n|---|---|---|---|"
 SOURCES: Final = re.compile(r"<!-- sources -->\n.*<!-- /sources -->\n", re.DOTALL)
 NO_SOURCES: Final = """<!-- sources -->
 A row for each source of time, chance and order, by runtime, has not been made yet.
 <!-- /sources -->
 """
+CONTROLS_THERE: Final = re.compile(r"## Controls\n.*?(?=\n## )", re.DOTALL)
+ROW: Final = re.compile(r"^\| (\w+) \| .* \|$", re.MULTILINE)
+CELLS: Final = 7
 LONGEST: Final = 400
 INTRODUCTION: Final = """# Fidelity
 
@@ -30,11 +36,12 @@ that keep the processors busy, in a network namespace where nothing is. A replay
 `hark replay` says so, the agent printed the same again, and not one packet was sent in that namespace, toward the
 addresses of the servers or any other.
 
-This page is what one run of
+This page is what runs of
 
     {command}
 
-wrote. It fails if a row that is promised is not equal N times, or if a control is not seen. The quick rows run
+wrote; that was the last of them, and each row has the time at which it was tried ("-": before rows had that). A run
+with `--keep` leaves the rows of other shapes as they are. A run fails if a row that is promised is not equal N times, or if a control is not seen. The quick rows run
 with N = 2 in `make test`.
 """
 SHAPES: Final = "## Shapes\n"
@@ -62,6 +69,8 @@ class Row:
     """One for each replay, empty if it was equal."""
     missing: str = ""
     """What is not on this machine."""
+    tried: str = "-"
+    """When, in UTC."""
 
     @property
     def equal(self) -> int:
@@ -89,7 +98,7 @@ class Row:
         first = next((fault for fault in self.faults if fault), self.recorded or "-")
         recorded = self.missing or ("NO" if self.recorded else "yes")
         counts = (str(len(self.faults)), str(self.equal)) if self.faults else ("-", "-")
-        return table_row(self.folder.name, self.folder.shape.about, recorded, *counts, first)
+        return table_row(self.folder.name, self.folder.shape.about, recorded, *counts, first, self.tried)
 
 
 def table_row(*cells: str) -> str:
@@ -110,20 +119,46 @@ def machine() -> str:
     return f"This run: {os.cpu_count()} cores, Linux {release}, Python {platform.python_version()}, started by {who}."
 
 
-def write(rows: Sequence[Row], found: Iterable[Control], command: str, page: Path = PAGE) -> None:
-    """Write the page anew, but keep the section on sources."""
-    kept = SOURCES.search(page.read_text()) if page.exists() else None
-    promised = [row.cells() for row in rows if row.promised]
-    others = [row.cells() for row in rows if not row.promised]
-    why = [f"- `{row.folder.name}`: {row.folder.shape.not_covered}." for row in rows if not row.promised]
-    counted = sum(row.equal for row in rows if row.promised)
-    tried = sum(len(row.faults) for row in rows if row.promised)
-    lines = [
+def write(
+    rows: Sequence[Row], found: Iterable[Control], command: str, page: Path = PAGE, *, keep: bool = False
+) -> None:
+    """Write the page anew, but keep the section on sources; with `keep` also rows of other shapes.
+
+    Without controls those that are there stay: they come last, and a run may be cut off before them.
+    """
+    there = page.read_text() if page.exists() else ""
+    sources, controls = SOURCES.search(there), list(found)
+    lines = (kept_rows(there) if keep else {}) | {row.folder.name: row.cells() for row in rows}
+    known = [folder for folder in (*folders(), *folders("heavy")) if folder.name in lines]
+    promised = [lines[folder.name] for folder in known if folder.shape.not_covered is None]
+    others = [folder for folder in known if folder.shape.not_covered is not None]
+    tried, equal = counted(promised)
+    table = [CONTROLS, HEAD_CONTROLS, *map(control_row, controls), ""]
+    before = CONTROLS_THERE.search(there)
+    parts = [
         INTRODUCTION.format(command=command),
-        f"{machine()} {counted} of {tried} replays of the shapes were equal.",
-        "",
+        f"{machine()} {equal} of {tried} replays of the shapes were equal.",
+        *("", SHAPES, HEAD, *promised, "", NOT_COVERED, HEAD, *(lines[folder.name] for folder in others), ""),
+        *(f"- `{folder.name}`: {folder.shape.not_covered}." for folder in others),
+        *("", before[0] if before and not controls and keep else "\n".join(table)),
+        *(SOURCE_TABLE, sources[0] if sources else NO_SOURCES),
     ]
-    lines += [SHAPES, HEAD, *promised, "", NOT_COVERED, HEAD, *others, "", *why, ""]
-    lines += [CONTROLS, HEAD_CONTROLS, *map(control_row, found), ""]
-    lines += [SOURCE_TABLE, kept[0] if kept else NO_SOURCES]
-    page.write_text("\n".join(lines))
+    page.write_text("\n".join(parts))
+
+
+def kept_rows(text: str) -> dict[str, str]:
+    """The rows of shapes that a page has, by name."""
+    found = {match[1]: match[0] for match in ROW.finditer(text)}
+    return {name: line if len(cells_of(line)) == CELLS else f"{line} - |" for name, line in found.items()}
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a row."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def counted(lines: Iterable[str]) -> tuple[int, int]:
+    """How many replays were tried and how many were equal, over rows."""
+    pairs = [cells_of(line)[3:5] for line in lines]
+    numbers = [(int(tried), int(equal)) for tried, equal in pairs if tried != "-"]
+    return sum(tried for tried, _ in numbers), sum(equal for _, equal in numbers)

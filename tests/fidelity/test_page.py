@@ -11,6 +11,7 @@ from fidelity.page import Row
 from fidelity.shape import folders
 
 PROMISED = next(folder for folder in folders() if folder.name == "repeat")
+CACHE = next(folder for folder in folders() if folder.name == "cache")
 OPEN = next(folder for folder in folders() if folder.name == "race")
 SEEN = Control("a byte", "diverged", "REPLAY-DIVERGED", seen=True)
 UNSEEN = Control("a byte", "diverged", "equal", seen=False)
@@ -44,7 +45,7 @@ def test_a_run_without_controls_or_rows_says_nothing_good() -> None:
 
 def test_the_first_fault_of_a_row_is_in_its_cells_on_one_line() -> None:
     cells = Row(PROMISED, "", ("", "differs:\n a | b", "later")).cells()
-    assert cells == f"| repeat | {PROMISED.shape.about} | yes | 3 | 1 | differs: a \\| b |"
+    assert cells == f"| repeat | {PROMISED.shape.about} | yes | 3 | 1 | differs: a \\| b | - |"
 
 
 def test_the_page_lists_all_and_keeps_the_section_of_sources(tmp_path: Path) -> None:
@@ -66,3 +67,28 @@ def test_the_page_lists_all_and_keeps_the_section_of_sources(tmp_path: Path) -> 
     ):
         assert words in text
     assert OPEN.shape.not_covered in text
+
+
+def test_a_run_of_one_shape_can_keep_the_rows_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "fidelity.md"
+    page.write([Row(PROMISED, "", ("", "a | b"), tried="11-30 08:00")], [SEEN], "first", path)
+    page.write([Row(CACHE, "", ("", ""), tried="11-30 09:00")], [], "second", path, keep=True)
+    text = path.read_text()
+    assert "3 of 4 replays" in text
+    assert [
+        line.split(" | ")[-1] for line in text.splitlines() if line.startswith(("| cache", "| repeat"))
+    ] == [
+        "11-30 09:00 |",
+        "11-30 08:00 |",
+    ]
+    assert text.count("| a byte | diverged | REPLAY-DIVERGED | yes |") == 1
+    page.write([Row(CACHE, "", ("", ""))], [UNSEEN], "third", path)
+    text = path.read_text()
+    assert "| repeat |" not in text, "the control: without keep they go"
+    assert text.count("| a byte |") == 1
+
+
+def test_a_row_from_before_there_was_a_time_has_none() -> None:
+    assert page.kept_rows("| cache | about | yes | 10 | 10 | - |\n") == {
+        "cache": "| cache | about | yes | 10 | 10 | - | - |"
+    }
