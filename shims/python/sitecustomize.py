@@ -8,7 +8,8 @@ page of the run nothing is changed, and whatever goes wrong here is said in the 
 Where a fork goes live the run has another seed, and every later draw is mixed with that; the functions of `random`
 begin anew unless they were seeded, other generators go on.
 
-Work that is handed to a ThreadPoolExecutor draws as its submitter's, whichever thread takes it. The functions of
+Work that is handed to a ThreadPoolExecutor, or to anyio's threads, draws as its submitter's, whichever thread takes it.
+So do programs that `subprocess` starts: who they are follows from the task or the work that started them. The functions of
 `random` have a generator for each thread and task, until somebody seeds them: then the one generator that the
 language says. Not reached: numpy's old global functions are seeded, but shared; code that draws in C draws by
 thread, from the preloaded library; what several processes take from one queue. Clocks are that library's alone.
@@ -109,6 +110,10 @@ def _install(seed):
 
         def number(self):
             return int.from_bytes(self.bytes(_NEEDED), "little")
+
+        def program(self):
+            """Who a program is that this one starts: see HANDED_OVER of preload/lineage.h."""
+            return b"%08x.%s" % (posix.getpid(), self.child().key[:16].hex().encode())
 
         def child(self):
             number = self.children
@@ -361,6 +366,63 @@ def _install(seed):
         pool._adjust_thread_count = named_like(adjust, plain_adjust)
         item.__init__, item.run = named_like(init, plain_init), named_like(run, plain_run)
 
+    def patch_anyio(module):
+        """Its threads are given work by whoever finds one idle, which depends on how fast they are."""
+        worker, backend = module.WorkerThread, module.AsyncIOBackend
+        plain_start, plain_run = worker.start, backend.run_sync_in_worker_thread.__func__
+
+        def start(self):
+            local.unnamed = True
+            try:
+                plain_start(self)
+            finally:
+                local.unnamed = False
+
+        def run_sync_in_worker_thread(cls, func, *args, **named):
+            stream = current().child()
+
+            def run(*given):
+                local.stream = stream
+                try:
+                    return func(*given)
+                finally:
+                    del local.stream
+
+            return plain_run(cls, run, *args, **named)
+
+        worker.start = named_like(start, plain_start)
+        backend.run_sync_in_worker_thread = classmethod(named_like(run_sync_in_worker_thread, plain_run))
+
+    def patch_subprocess(module):
+        if not libraries:
+            return
+        import _posixsubprocess as native
+
+        plain_fork = native.fork_exec
+
+        def fork_exec(*args):
+            given = list(args)
+            env = given[5]
+            if env is None:
+                env = [b"%s=%s" % pair for pair in os.environb.items()]
+            given[5] = list(env) + [b"HARK_LINEAGE=" + current().program()]
+            return plain_fork(*given)
+
+        def spawning(plain_spawn):
+            def spawn(path, argv, env, **named):
+                named_env = dict(os.environ if env is None else env)
+                named_env["HARK_LINEAGE"] = current().program()
+                return plain_spawn(path, argv, named_env, **named)
+
+            return named_like(spawn, plain_spawn)
+
+        native.fork_exec = named_like(fork_exec, plain_fork)
+        if hasattr(module, "_fork_exec"):
+            module._fork_exec = native.fork_exec
+        for name in ("posix_spawn", "posix_spawnp"):  # what `subprocess` does from 3.13 on
+            if hasattr(os, name):
+                setattr(os, name, spawning(getattr(os, name)))
+
     def patch_uuid(module):
         lock = _thread.allocate_lock()
 
@@ -415,6 +477,8 @@ def _install(seed):
         "uvloop": patch_uvloop,
         "threading": patch_threading,
         "concurrent.futures.thread": patch_pool,
+        "anyio._backends._asyncio": patch_anyio,
+        "subprocess": patch_subprocess,
         "uuid": patch_uuid,
         "ssl": patch_ssl,
         "tempfile": patch_tempfile,

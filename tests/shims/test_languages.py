@@ -38,6 +38,32 @@ def test_threads_draw_by_who_started_them():
     assert run(THREADS, "forth") == run(THREADS, "back")
 
 
+PROGRAMS = """
+import os, subprocess, sys, time
+from concurrent.futures import ThreadPoolExecutor
+PATH = "/proc/sys/kernel/random/uuid"
+def job(number):
+    time.sleep((number % 3 if sys.argv[1] == "forth" else 2 - number % 3) / 20)
+    if number % 2: return subprocess.run(["cat", PATH], capture_output=True, text=True).stdout.strip()
+    read, write = os.pipe()
+    kept = [(os.POSIX_SPAWN_DUP2, write, 1)]
+    child = os.posix_spawn("/bin/cat", ["cat", PATH], os.environ, file_actions=kept)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as found: return found.read().strip()
+with ThreadPoolExecutor(4) as pool:
+    drawn = list(pool.map(job, range(12)))
+assert len(set(drawn)) == 12
+print(drawn, sorted(name for name in os.environ if name.startswith("HARK")))
+"""
+
+
+def test_programs_that_a_pools_threads_start_draw_by_whose_work_it_was():
+    assert run(PROGRAMS, "forth") == run(PROGRAMS, "back")
+    forth, back = (run(PROGRAMS, way, languages=False) for way in ("forth", "back"))
+    assert forth != back, "the control: by thread they differ"
+
+
 def test_forked_children_draw_the_same_again():
     assert run(FORKS, "forth", "a") == run(FORKS, "back", "a")
 
