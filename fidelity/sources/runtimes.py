@@ -47,7 +47,7 @@ def python(version: str, kit: Kit, place: Path) -> Runtime:
     found = next((path for path in candidates(version) if path.exists()), None)
     if found is None:
         return Runtime(name, missing="no interpreter of this version is installed")
-    env = {}
+    env: dict[str, str] = {}
     reads: tuple[str, ...] = ()
     if found.is_relative_to("/usr/bin"):
         program = str(found)
@@ -55,8 +55,9 @@ def python(version: str, kit: Kit, place: Path) -> Runtime:
         prefix = place / f"python{version}"
         link_tree(found.resolve().parents[1], prefix, *NOT_NEEDED)
         program, reads = str(prefix / "bin" / f"python{version}"), (str(prefix),)
+        env = {"LD_LIBRARY_PATH": str(prefix / "lib")}  # of a build with a shared libpython
     if kit.packages and (packages := kit.packages / "py") and numpy_for(version, packages):
-        env, reads = {"PYTHONPATH": str(packages)}, (*reads, str(packages))
+        env, reads = env | {"PYTHONPATH": str(packages)}, (*reads, str(packages))
     return Runtime(name, (program, "python.py"), "python.py", reads, env)
 
 
