@@ -32,8 +32,9 @@ The bundle is verified first, and nothing is exported from one that is BROKEN or
 has the verdict. What is written is a copy without hashes and signature: it proves nothing. Events are named
 by their numbers in it, so that `hark prove` can.
 
-A credential is nowhere in a bundle, so it is in no export; where the agent held a placeholder, a curl
-command has a shell variable. Prompts and answers are in it.
+A credential is nowhere in a bundle, so it is in no export; where hark put one in, a curl command has a
+shell variable: of the secret's name if the bundle is signed by your own key or one that -key names, else
+HARK_SECRET_1 and so on. Prompts and answers are in it.
 
 Exit code: 0 exported, 1 the bundle is broken or was changed meanwhile, 2 usage, 3 exported up to where the
 bundle breaks off.""",
@@ -42,7 +43,7 @@ bundle breaks off.""",
 
 def run(args: Args) -> int:
     """Verify, read the events again, and write what was asked for."""
-    from hark.cli.bundles import checked, pinned, refuse_existing
+    from hark.cli.bundles import checked, own_key, pinned, refuse_existing
     from hark.cli.output import error_line
     from hark.unchanged import Unchanged
     from hark.verify.result import BROKEN, REJECTED, TRUNCATED
@@ -52,7 +53,7 @@ def run(args: Args) -> int:
     path = checked(args.positional("BUNDLE"))
     if out is not None:
         refuse_existing(out)
-    result = verify(path, pinned(args.texts("key")))
+    result = verify(path, pinned(args.texts("key")), own=own_key())
     if result.verdict in {BROKEN, REJECTED}:
         raise BundleError(f"nothing is exported from a bundle that does not verify: {result.line()}")
     try:
@@ -78,7 +79,7 @@ def _text(form: str, args: Args, result: "Result", frames: "Frames") -> "Text":
         case "har":
             return _har(frames(), result)
         case _:
-            return _curl(frames, args.number("curl") or 0)
+            return _curl(frames, args.number("curl") or 0, named=result.own or result.pinned)
 
 
 def _jsonl(frames: "Iterator[Frame]") -> "Text":
@@ -100,12 +101,12 @@ def _har(frames: "Iterator[Frame]", result: "Result") -> "Text":
         yield from archive(frames, result.header.recorder, result.header.run_id, spool)
 
 
-def _curl(frames: "Frames", seq: int) -> "Text":
+def _curl(frames: "Frames", seq: int, *, named: bool) -> "Text":
     from hark.export import curl, shellwords
     from hark.export.wanted import wanted
 
-    exchange, placeholders = wanted(frames, seq)
-    yield curl.command(exchange, shellwords.variables(placeholders))
+    found = wanted(frames, seq)
+    yield curl.command(found.exchange, shellwords.variables(found.put_in, named=named), found.held)
 
 
 def _write(pieces: "Text", out: str | None) -> None:

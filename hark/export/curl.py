@@ -2,8 +2,8 @@
 
 Always: the command is a word for each recorded byte (`hark.export.shellwords`): nothing recorded is an
 option, a file name, a pattern of curl's or a command of the shell's. A placeholder of a secret stands as a
-shell variable of the secret's name, and no value is anywhere. What of the request the command does not make
-again is said in a comment.
+shell variable where hark had put the secret in, and as itself elsewhere; no value is anywhere. What of the
+request the command does not make again is said in a comment.
 
 curl's own headers are taken out where the request had none of that name. Hop-by-hop framing (Content-Length,
 and in HTTP/2 what it forbids) is curl's.
@@ -29,10 +29,14 @@ _NOT_IN_HTTP2: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade")
 )
 _LINES: Final = 76
+_END: Final = "END-OF-BODY"  # with signs that base64 has not, so that no line of a body can be it
 
 
-def command(exchange: Gathered, names: Mapping[bytes, str]) -> str:
-    """Return the command with its comments; `names` has the variable for each placeholder."""
+def command(exchange: Gathered, names: Mapping[bytes, str], held: Mapping[str, str]) -> str:
+    """Return the command with its comments.
+
+    `names` has the variable for each placeholder that hark replaced, `held` the names of the others.
+    """
     request = exchange.request
     if exchange.status == 101 or any(name.lower() == b"sec-websocket-key" for name, _ in raw(request)):
         raise UsageError(f"event {exchange.seq} opens a WebSocket, and curl makes a request that has an end")
@@ -48,6 +52,7 @@ def command(exchange: Gathered, names: Mapping[bytes, str]) -> str:
     comments = [
         f"# event {exchange.seq}: {visible(request.method)} {where}",
         *_remarks(exchange, names),
+        *_kept(exchange, held),
     ]
     return "\n".join([*comments, f"{before}curl " + " \\\n  ".join(words)]) + "\n"
 
@@ -115,9 +120,9 @@ def _body(exchange: Gathered, names: Mapping[bytes, str]) -> tuple[str, list[str
         if piece:
             packed = binascii.b2a_base64(piece, newline=False).decode()
             lines += [
-                "base64 -d <<'HARK'",
+                f"base64 -d <<'{_END}'",
                 *(packed[at : at + _LINES] for at in range(0, len(packed), _LINES)),
-                "HARK",
+                _END,
             ]
         if name:
             lines.append(f'printf %s "{held(name)}"')
@@ -148,6 +153,12 @@ def _remarks(exchange: Gathered, names: Mapping[bytes, str]) -> Iterator[str]:
     found = {variable for placeholder, variable in names.items() if _holds(exchange, placeholder)}
     for variable in sorted(found):
         yield f"# set {variable} first: the agent held a placeholder for it"
+
+
+def _kept(exchange: Gathered, held: Mapping[str, str]) -> Iterator[str]:
+    for placeholder, name in held.items():
+        if placeholder and _holds(exchange, placeholder.encode()):
+            yield (f"# hark put no value in for {visible(name)} here: the agent's placeholder stands there")
 
 
 def _holds(exchange: Gathered, placeholder: bytes) -> bool:

@@ -20,12 +20,17 @@ MIN_PLACEHOLDER: Final = (
 _MARK: Final = "hark"
 
 
-def variables(placeholders: Mapping[str, str]) -> dict[bytes, str]:
-    """Return placeholder -> name of the shell variable for it, from placeholder -> name of the secret."""
+def variables(placeholders: Mapping[str, str], *, named: bool) -> dict[bytes, str]:
+    """Return placeholder -> name of the shell variable for it, from placeholder -> name of the secret.
+
+    Without `named` the variables have names of our own: a stranger's bundle could name a variable that
+    is set already, and have its value sent wherever it says.
+    """
     found: dict[bytes, str] = {}
     for placeholder, name in placeholders.items():
         if len(placeholder) >= MIN_PLACEHOLDER and _MARK in placeholder:
-            found[placeholder.encode()] = name if _NAME.fullmatch(name) else f"SECRET_{len(found) + 1}"
+            ours = f"HARK_SECRET_{len(found) + 1}"
+            found[placeholder.encode()] = name if named and _NAME.fullmatch(name) else ours
     return found
 
 

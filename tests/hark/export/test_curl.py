@@ -1,7 +1,7 @@
 """The command is run by a real curl against a real server, and what arrives is what was recorded."""
 
 import subprocess
-from base64 import b64encode
+from base64 import b64decode, b64encode
 
 import pytest
 
@@ -13,13 +13,13 @@ from tests.fakes.upstream import serving
 from tests.hark.export.story import ALLOWED, END, PLACEHOLDER, POST, TLS, frames
 
 REAL = "sk-the-real-one'$(x)"
-NAMES = variables({PLACEHOLDER: "MODEL_KEY"})
+NAMES = variables({PLACEHOLDER: "MODEL_KEY"}, named=True)
 HOST = (b"Host", b"api.example")
 
 
-def command(request=POST, *, end=END, names=NAMES):
+def command(request=POST, *, end=END, names=NAMES, held=None):
     (exchange,) = gather(frames(TLS, ALLOWED, request, end))
-    return curl.command(exchange, names)
+    return curl.command(exchange, names, held or {})
 
 
 def arrived(tmp_path, text):
@@ -55,8 +55,9 @@ def test_a_request_arrives_as_it_was_recorded(tmp_path):
     [
         b"@/etc/passwd", b"'; touch owned; '\"$(touch owned)`", b"line\nbreak\n", bytes(range(256)) * 3,
         b"\0", b"x" * 300_000, "gr\u00fc\u00df\u202e".encode(), b"{[a-z]}",
+        bytes(57) + b64decode("HARK"),
     ],
-    ids=["at", "quotes", "lines", "binary", "nul", "long", "bidi", "globs"],
+    ids=["at", "quotes", "lines", "binary", "nul", "long", "bidi", "globs", "end"],
 )  # fmt: skip
 def test_any_body_arrives_byte_for_byte(tmp_path, body):
     seen = arrived(tmp_path, command(POST._replace(body=body)))
@@ -129,3 +130,15 @@ def test_http_2_is_asked_for_and_a_websocket_is_refused():
         command(end=END._replace(status=101))
     with pytest.raises(UsageError, match="no request that curl can make"):
         command(POST._replace(method="-o /etc/passwd"))
+
+
+def test_a_placeholder_that_hark_did_not_replace_stays_and_is_named():
+    text = command(
+        POST._replace(raw_headers=(HOST, (b"X-Key", PLACEHOLDER.encode()))),
+        names={},
+        held={PLACEHOLDER: "MODEL_KEY", "hark-of-another-secret": "OTHER"},
+    )
+    assert f"--header 'X-Key: {PLACEHOLDER}'" in text
+    assert "${" not in text
+    assert "# hark put no value in for MODEL_KEY here: the agent's placeholder stands there\n" in text
+    assert "OTHER" not in text

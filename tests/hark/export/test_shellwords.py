@@ -45,7 +45,7 @@ def test_any_bytes_but_nul_come_back(tmp_path, data):
 
 
 def test_a_placeholder_is_a_variable_and_unset_it_is_an_error(tmp_path):
-    names = variables({PLACEHOLDER: "MODEL_KEY"})
+    names = variables({PLACEHOLDER: "MODEL_KEY"}, named=True)
     text = word(b"Bearer " + PLACEHOLDER.encode() + b"'", names)
     assert PLACEHOLDER not in text
     assert taken_apart(text, tmp_path, MODEL_KEY="real $x") == b"Bearer real $x'"
@@ -54,8 +54,13 @@ def test_a_placeholder_is_a_variable_and_unset_it_is_an_error(tmp_path):
 
 
 def test_a_bundle_cannot_make_a_variable_of_common_text_or_of_a_command():
-    assert variables({"e": "HOME", "POST": "X"}) == {}
-    assert variables({PLACEHOLDER: "x; rm -rf ~"}) == {PLACEHOLDER.encode(): "SECRET_1"}
+    assert variables({"e": "HOME", "POST": "X"}, named=True) == {}
+    assert variables({PLACEHOLDER: "x; rm -rf ~"}, named=True) == {PLACEHOLDER.encode(): "HARK_SECRET_1"}
+
+
+def test_a_stranger_cannot_name_a_variable_that_is_set_already():
+    two = {PLACEHOLDER: "AWS_SECRET_ACCESS_KEY", f"{PLACEHOLDER}x": "HOME"}
+    assert list(variables(two, named=False).values()) == ["HARK_SECRET_1", "HARK_SECRET_2"]
 
 
 def test_a_nul_is_no_argument():

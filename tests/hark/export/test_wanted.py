@@ -12,8 +12,17 @@ RUN = (TLS, ALLOWED, INJECTED, POST, chunk(b"a"), END)
 
 @pytest.mark.parametrize("seq", [7, 8, 9])
 def test_any_event_of_an_exchange_names_it(seq):
-    exchange, placeholders = wanted(lambda: frames(*RUN), seq)
-    assert (exchange.seq, placeholders) == (7, {PLACEHOLDER: "MODEL_KEY"})
+    exchange, put_in, held = wanted(lambda: frames(*RUN), seq)
+    assert (exchange.seq, put_in, held) == (7, {PLACEHOLDER: "MODEL_KEY"}, {})
+
+
+def test_a_secret_is_put_in_only_where_hark_had_put_it_in():
+    named = {PLACEHOLDER: "MODEL_KEY"}
+    real = INJECTED._replace(ref="secrets.MODEL_KEY")
+    refused = END._replace(error="refused: no rule allows the path")
+    assert wanted(lambda: frames(real, POST, END), 5)[1:] == (named, {})
+    assert wanted(lambda: frames(real, POST._replace(host="evil.example"), END), 5)[1:] == ({}, named)
+    assert wanted(lambda: frames(real, POST, refused), 5)[1:] == ({}, named)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +42,8 @@ def test_a_placeholder_that_was_never_used_is_known_by_the_policy():
         "p", raw=b'allow_hosts = ["api.example"]\n[secrets.MODEL_KEY]\nhosts = ["api.example"]\n'
     )
     env = ev.EnvSnapshot({"MODEL_KEY": PLACEHOLDER})
-    assert wanted(lambda: frames(policy, env, POST, END), 6)[1] == {PLACEHOLDER: "MODEL_KEY"}
-    assert wanted(lambda: frames(policy._replace(raw=b"]"), env, POST, END), 6)[1] == {}
+    assert wanted(lambda: frames(policy, env, POST, END), 6).held == {PLACEHOLDER: "MODEL_KEY"}
+    assert wanted(lambda: frames(policy._replace(raw=b"]"), env, POST, END), 6).held == {}
 
 
 def test_an_answer_without_its_request_is_said():
