@@ -8,17 +8,17 @@ frame before it, and its own time. After `seal` there is nothing left to assembl
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from blake3 import blake3
 
-from hark.bundle import frame
+from hark.bundle import checkpoint, frame, sha256tree
 from hark.bundle.bounds import SEAL, RunStart, Seal
 from hark.bundle.events import Event, Unknown, encode, kind_of
 from hark.bundle.hashing import ZERO_HASH, chain_hash, leaf_hash
 from hark.bundle.header import Footer, Header, encode_footer, encode_header
 from hark.bundle.mmr import Mmr
-from hark.bundle.tree_head import TreeHead, signed_bytes
+from hark.bundle.tree_head import Signer, TreeHead, signed_bytes
 from hark.errors import RecordError
 
 SALT_SIZE: Final = 16
@@ -31,19 +31,6 @@ type Guard = Callable[[bytes], None]
 
 class NoRoomError(Exception):
     """The frame is larger than the room that there is for it."""
-
-
-class Signer(Protocol):
-    """Who signs the tree head. `hark.bundle.tree_head.SigningKey` is one."""
-
-    @property
-    def public_key(self) -> bytes:
-        """The 32 bytes of the Ed25519 public key."""
-        ...
-
-    def sign(self, message: bytes) -> bytes:
-        """MUST return the 64 bytes of the Ed25519 signature of `message`."""
-        ...
 
 
 class Sealed(NamedTuple):
@@ -68,6 +55,7 @@ class Assembler:
         self._salt_key = blake3(secret, derive_key_context=_SALT_CONTEXT).digest()
         self._guard = guard
         self._mmr = Mmr()
+        self._tree = sha256tree.Tree()
         self._chain = ZERO_HASH
         self._frames = blake3()
         self._counts: dict[int, int] = {}
@@ -93,10 +81,14 @@ class Assembler:
     def seal(self, outcome: str, time: int, signed_at: int, signer: Signer | None) -> tuple[bytes, Sealed]:
         """Seal frame and footer in one piece, and what they commit to."""
         time = max(time, self._time)
-        last = self._add(Seal(self._frames.digest(), self._counts, outcome, time), SEAL, time)
+        named = signer is not None and bool(checkpoint.origin(self.header.run_id))
+        seal = Seal(self._frames.digest(), self._counts, outcome, time, checkpoint=named)
+        last = self._add(seal, SEAL, time)
         root = self._mmr.root()
         head = self._sign(root, signed_at, signer) if signer else None
-        footer = encode_footer(Footer(self.count, root, self._chain, head))
+        footer = encode_footer(
+            Footer(self.count, root, self._chain, head, checkpoint=self._checkpoint(signer))
+        )
         end = frame.LENGTH.pack(frame.FOOTER_SENTINEL) + frame.block(footer)
         return last + end, Sealed(self.count, root, self._chain, head)
 
@@ -104,6 +96,12 @@ class Assembler:
         message = signed_bytes(self.header.run_id, self.count, root, signed_at)
         signature = signer.sign(message)
         return TreeHead(self.header.run_id, self.count, root, signed_at, signer.public_key, signature)
+
+    def _checkpoint(self, signer: Signer | None) -> str:
+        """The root as transparency logs have theirs; nothing where nobody signs."""
+        if signer is None:
+            return ""
+        return checkpoint.sign(self.header.run_id, sha256tree.size_of(self.count), self._tree.root(), signer)
 
     def _add(self, event: Event | Unknown, kind: int, time: int, room: int | None = None) -> bytes:
         seq = self._mmr.count
@@ -121,6 +119,7 @@ class Assembler:
         data = frame.pack(frame.Frame(kind, seq, self._time, self._chain, payload, leaf))
         self._chain = chain_hash(self._chain, leaf)
         self._mmr.append(leaf)
+        self._tree.add(leaf)
         self._frames.update(data[frame.SEALED_PART])
         self._counts[kind] = self._counts.get(kind, 0) + 1
         return data

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from hark.bundle import cbor
 from hark.bundle.fields import (
+    BOOL,
     BYTES,
     COUNTS,
     HASH,
@@ -112,6 +113,8 @@ class Seal(NamedTuple):
     outcome: str = ""
     own_time: int = 0
     """This frame's own time, which nothing else would cover."""
+    checkpoint: bool = False
+    """Key 40: the footer holds a checkpoint, so that it cannot be taken out of it."""
 
 
 class Kind(NamedTuple):
@@ -148,7 +151,7 @@ RUN_START_KIND: Final = Kind(
     },
 )
 RUN_END_KIND: Final = Kind(RUN_END, RunEnd, {1: INT, 2: INT, 3: TEXT})
-SEAL_KIND: Final = Kind(SEAL, Seal, {1: HASH, 2: COUNTS, 3: TEXT, 4: UINT})
+SEAL_KIND: Final = Kind(SEAL, Seal, {1: HASH, 2: COUNTS, 3: TEXT, 4: UINT, 40: BOOL})
 
 
 def encode_as(kind: Kind, event: tuple[Any, ...], salt: bytes = b"") -> bytes:

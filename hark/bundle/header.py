@@ -40,13 +40,15 @@ class Footer(NamedTuple):
     """Key 32: seqs, ascending, whose payloads were taken out and whose leaves were kept."""
     anchors: tuple[Anchor, ...] = ()
     """Key 33: entries in transparency logs, made after the file was sealed."""
+    checkpoint: str = ""
+    """Key 40: the signed checkpoint of the events under SHA-256, with what witnesses put under it."""
 
 
 _HEADER: Final[Layout] = {
     1: TEXT, 2: INT, 3: TEXT, 4: BYTES, 5: BYTES, 6: BYTES, 7: BYTES, 8: UINT, 9: BYTES,
 }  # fmt: skip
 _TREE_HEAD_KEY: Final = 4
-_FOOTER: Final[Layout] = {1: UINT, 2: HASH, 3: HASH, 5: TEXT, 6: INT, 32: UINTS}
+_FOOTER: Final[Layout] = {1: UINT, 2: HASH, 3: HASH, 5: TEXT, 6: INT, 32: UINTS, 40: TEXT}
 
 
 def encode_header(header: Header) -> bytes:
@@ -61,7 +63,7 @@ def decode_header(data: bytes) -> Header:
 
 def encode_footer(footer: Footer) -> bytes:
     """The CBOR of `footer`."""
-    values = (*footer[:3], *footer[4:7])
+    values = (*footer[:3], *footer[4:7], footer.checkpoint)
     raw = dump("footer", _FOOTER, values)
     raw[_TREE_HEAD_KEY] = None if footer.tree_head is None else tree_head_to_raw(footer.tree_head)
     if footer.anchors:
@@ -72,11 +74,11 @@ def encode_footer(footer: Footer) -> bytes:
 def decode_footer(data: bytes) -> Footer:
     """Read the CBOR of a footer."""
     raw = cbor.decode(data)
-    count, root, chain, entry, index, redacted = load("footer", _FOOTER, raw)
+    count, root, chain, entry, index, redacted, checkpoint = load("footer", _FOOTER, raw)
     head = raw.get(_TREE_HEAD_KEY) if isinstance(raw, dict) else None
     tree_head = None if head is None else tree_head_from_raw(head)
     anchors = anchors_from_raw(raw.get(anchor.KEY) if isinstance(raw, dict) else None)
-    return Footer(count, root, chain, tree_head, entry, index, redacted, anchors)
+    return Footer(count, root, chain, tree_head, entry, index, redacted, anchors, checkpoint)
 
 
 def decode_written_footer(data: bytes) -> Footer:

@@ -6,7 +6,7 @@ one node, which is how segments that were hashed side by side are merged: the re
 their leaves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from blake3 import blake3
 
@@ -18,6 +18,8 @@ class Mmr:
     """The peaks over the leaves appended so far."""
 
     __slots__ = ("count", "peaks")
+    node = staticmethod(node_hash)
+    """How two nodes are hashed into one."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -35,22 +37,22 @@ class Mmr:
         self.count += 1 << height
         merges = self.count >> height
         while not merges & 1:
-            top = node_hash(self.peaks.pop(), top)
+            top = self.node(self.peaks.pop(), top)
             merges >>= 1
         self.peaks.append(top)
 
     def root(self) -> bytes:
         """The root over all leaves; 32 zero bytes if there are none."""
-        return fold(self.peaks)
+        return fold(self.peaks, self.node)
 
 
-def fold(peaks: Sequence[bytes]) -> bytes:
+def fold(peaks: Sequence[bytes], node: Callable[[bytes, bytes], bytes] = node_hash) -> bytes:
     """The root that `peaks` (left to right) stand for."""
     if not peaks:
         return ZERO_HASH
     root = peaks[-1]
     for peak in reversed(peaks[:-1]):
-        root = node_hash(peak, root)
+        root = node(peak, root)
     return root
 
 

@@ -7,7 +7,7 @@ compared with one from elsewhere (a signed tree head, an anchor).
 """
 
 import binascii
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -41,8 +41,17 @@ class ProofFile(NamedTuple):
     """Who signed the root; in JSON the hex of its CBOR under `tree_head`, absent if nobody did."""
 
 
-def build(leaves: Iterable[bytes], index: int, count: int) -> Proof:
-    """The proof for leaf `index`; `leaves` is read once, and no more than two mountains of it are kept."""
+def build(
+    leaves: Iterable[bytes],
+    index: int,
+    count: int,
+    node: Callable[[bytes, bytes], bytes] = node_hash,
+    top: Callable[[list[bytes]], bytes] = subtree,
+) -> Proof:
+    """The proof for leaf `index`; `leaves` is read once, and no more than two mountains of it are kept.
+
+    `node` hashes two nodes into one, and `top` a perfect subtree.
+    """
     _, _, position = mountain(index, count)
     remaining = iter(leaves)
     peaks: list[bytes] = []
@@ -53,17 +62,17 @@ def build(leaves: Iterable[bytes], index: int, count: int) -> Proof:
         if len(hill) != 1 << height:
             raise BundleError(f"there are fewer than {count} leaves")
         if len(peaks) == position:
-            siblings = _path(hill, index - start)
-        peaks.append(subtree(hill))
+            siblings = _path(hill, index - start, node)
+        peaks.append(top(hill))
         start += 1 << height
     return Proof(index, count, siblings, tuple(peaks[:position]), tuple(peaks[position + 1 :]))
 
 
-def _path(level: list[bytes], at: int) -> tuple[bytes, ...]:
+def _path(level: list[bytes], at: int, node: Callable[[bytes, bytes], bytes]) -> tuple[bytes, ...]:
     siblings = []
     while len(level) > 1:
         siblings.append(level[at ^ 1])
-        level = [node_hash(level[i], level[i + 1]) for i in range(0, len(level), 2)]
+        level = [node(level[i], level[i + 1]) for i in range(0, len(level), 2)]
         at >>= 1
     return tuple(siblings)
 

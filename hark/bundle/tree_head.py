@@ -10,7 +10,7 @@ here (`hark.verify`).
 
 import binascii
 from struct import pack
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from hark.bundle import cbor
 from hark.bundle.fields import BYTES, HASH, INT, TEXT, UINT, Layout, dump, load
@@ -37,6 +37,19 @@ class TreeHead(NamedTuple):
 
 
 _LAYOUT: Final[Layout] = {1: TEXT, 2: UINT, 3: HASH, 4: INT, 5: HASH, 6: BYTES}
+
+
+class Signer(Protocol):
+    """Who signs a run. `SigningKey` is one."""
+
+    @property
+    def public_key(self) -> bytes:
+        """The 32 bytes of the Ed25519 public key."""
+        ...
+
+    def sign(self, message: bytes) -> bytes:
+        """MUST return the 64 bytes of the Ed25519 signature of `message`."""
+        ...
 
 
 class SigningKey:

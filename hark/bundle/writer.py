@@ -26,11 +26,12 @@ from collections.abc import Callable
 from threading import Condition, RLock
 from typing import Final, Self
 
-from hark.bundle.assemble import Assembler, Guard, NoRoomError, Sealed, Signer
+from hark.bundle.assemble import Assembler, Guard, NoRoomError, Sealed
 from hark.bundle.bounds import RunEnd
 from hark.bundle.disk import Disk
 from hark.bundle.events import Event, Unknown
 from hark.bundle.header import Header
+from hark.bundle.tree_head import Signer
 from hark.errors import LimitError, RecordError
 
 SECRET_BYTES: Final = 32

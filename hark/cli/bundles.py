@@ -11,6 +11,7 @@ from hark.errors import HarkError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hark.bundle.note import Verifier
     from hark.bundle.walk import BundleFile
 
 MAX_NAMED: Final = 8  # ids in one sentence; `hark ls` has them all
@@ -68,6 +69,24 @@ def pinned(texts: "Sequence[str]") -> tuple[bytes, ...]:
     from hark import keys
 
     return tuple(keys.public_from(text) for text in texts)
+
+
+def witness_keys(texts: "Sequence[str]") -> "tuple[Verifier, ...]":
+    """The witnesses that `-witness KEY` named."""
+    if not texts:
+        return ()
+    from hark.bundle import note
+
+    found = []
+    for text in texts:
+        try:
+            witness = note.verifier_key(text)
+        except HarkError as error:
+            raise UsageError(f"-witness {text}: {error}") from None
+        if witness.kind != note.COSIGNATURE:
+            raise UsageError(f"-witness {text}: that is the key of a log, and a witness's has another type")
+        found.append(witness)
+    return tuple(found)
 
 
 def read(path: str, limit: int, what: str) -> bytes:

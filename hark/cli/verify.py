@@ -31,6 +31,12 @@ SPEC: Final = Spec(
             repeat=True,
         ),
         Option("anchored", "accept only a bundle that has an anchor which holds"),
+        Option(
+            "witness",
+            "accept only a run whose checkpoint this witness has cosigned: NAME+ID+KEY, as it publishes it",
+            "KEY",
+            repeat=True,
+        ),
         Option("json", "print the result as one JSON object"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to check"),),
@@ -49,13 +55,14 @@ everything up to the last whole event holds).""",
 def run(args: Args) -> int:
     """Verify, print, and return the verdict's exit code."""
     from hark.cli import output
-    from hark.cli.bundles import checked, own_key, pinned
+    from hark.cli.bundles import checked, own_key, pinned, witness_keys
     from hark.verify.steps import verify
 
     keys = pinned(args.texts("key"))
+    witnesses = witness_keys(args.texts("witness"))
     path = checked(args.positional("BUNDLE"))
     try:
-        result = verify(path, keys, own=own_key(), trust=trust(args))
+        result = verify(path, keys, own=own_key(), trust=trust(args), witnesses=witnesses)
     except BundleError as error:
         return _no_bundle(error, as_json=args.flag("json"))
     if args.flag("json"):
@@ -104,6 +111,8 @@ def lines(result: "Result") -> list[str]:
         found.append(f"The key is called {name(result.public_key)}.")
     for sentence in result.said_of_anchors():
         found += wrapped(sentence.split(), "", first=0).split("\n")
+    for one in result.cosignatures:
+        found += wrapped(one.sentence().split(), "", first=0).split("\n")
     if words := result.lineage.words():
         found += wrapped(f"It is {words}.".split(), "", first=0).split("\n")
     if result.limits:
@@ -132,6 +141,7 @@ def _record(result: "Result") -> dict[str, object]:
         "own": result.own,
         "anchored": result.anchored,
         "anchors": [anchor.record() for anchor in result.anchors],
+        "tlog": None if result.tlog is None else result.tlog.record(),
         "trailing": result.trailing,
         "unsafe_allow_all": result.unsafe,
         "uncontained": result.uncontained or None,

@@ -14,6 +14,7 @@ from hark.bundle.bounds import RUN_END, SEAL
 from hark.bundle.frame import SEALED_PART, Frame
 from hark.bundle.hashing import ZERO_HASH
 from hark.bundle.mmr import Mmr
+from hark.bundle.sha256tree import Tree
 from hark.bundle.walk import AT_FOOTER, BundleFile, Chunk
 from hark.verify.scan import BLOCK, Fault, Scan, merge, splice
 
@@ -39,6 +40,8 @@ class Facts(NamedTuple):
     fault: Fault | None
     withheld: array[int]
     root: bytes
+    sha256_root: bytes
+    """The root of the same leaves under SHA-256."""
     chain: bytes
     start: Frame | None
     """The first frame."""
@@ -89,7 +92,7 @@ def gather(file: BundleFile, workers: int | None = None) -> Facts:
     """Look at every frame of `file`, with `workers` forked processes (as many as pay, unless given)."""
     workers = _workers_for(file) if workers is None else workers
     survey, total, walk = Survey(), Scan(0, ZERO_HASH), file.walk()
-    mmr = Mmr()
+    mmr, tree = Mmr(), Tree()
     if workers:
         from hark.verify.parallel import Pool
 
@@ -99,13 +102,13 @@ def gather(file: BundleFile, workers: int | None = None) -> Facts:
             survey.add(chunk)
             cutter.add(chunk)
         cutter.finish()
-        _join(file, total, mmr, pool)
+        _join(file, total, mmr, tree, pool)
     else:
         for chunk in walk:
             survey.add(chunk)
             if total.fault is None:
                 total.check(chunk)
-        merge(mmr, total)
+        merge(mmr, tree, total)
     frames_hash, counts = survey.before_last()
 
     def frame_at(at: int) -> Frame | None:
@@ -119,6 +122,7 @@ def gather(file: BundleFile, workers: int | None = None) -> Facts:
         fault=total.fault,
         withheld=total.withheld,
         root=mmr.root(),
+        sha256_root=tree.root(),
         chain=total.chain,
         start=frame_at(file.first if walk.count else -1),
         run_end=frame_at(survey.run_end_at),
@@ -165,7 +169,7 @@ class _Cutter:
             self._pool.submit(at, seq, until - seq, chain)
 
 
-def _join(file: BundleFile, total: Scan, mmr: Mmr, pool: "Pool") -> None:
+def _join(file: BundleFile, total: Scan, mmr: Mmr, tree: Tree, pool: "Pool") -> None:
     """Put the segments together as if one scan had made them; after a fault the rest is only waited for."""
     for task, scan in pool.results():
         if total.fault is not None:
@@ -174,6 +178,6 @@ def _join(file: BundleFile, total: Scan, mmr: Mmr, pool: "Pool") -> None:
             first = file.frame_at(task.offset)
             total.fault = Fault(task.seq, first.kind, task.offset, *splice(task.seq, first.seq))
             continue
-        merge(mmr, scan)
+        merge(mmr, tree, scan)
         total.withheld.extend(scan.withheld)
         total.seq, total.chain, total.fault = scan.seq, scan.chain, scan.fault

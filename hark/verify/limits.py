@@ -25,6 +25,10 @@ ANCHORED_ONLY: Final = (
     "That it is the only record: its anchor says that this one was there by then and was not changed "
     "since, and the holder of the key could have had others anchored too."
 )
+NO_CHECKPOINT: Final = (
+    "Anything to witnesses and to tools for transparency logs: it holds no checkpoint, as bundles of earlier "
+    "versions do not."
+)
 NO_HEADER_HASH: Final = (
     "What the header says of policy, arguments, fork parent and creation time: RunStart holds no hash of it, "
     "so it could have been changed."
@@ -62,6 +66,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (result.verdict != TRUNCATED and not result.public_key, UNSIGNED),
         (bool(result.public_key) and not _known(result) and result.verdict != REJECTED, NO_PIN),
         (bool(result.public_key), ANCHORED_ONLY if result.anchored else OPERATOR),
+        (bool(result.public_key) and result.tlog is None, NO_CHECKPOINT),
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
         (result.unsafe, UNSAFE),

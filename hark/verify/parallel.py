@@ -102,7 +102,7 @@ class Pool:
 
 def _answer(task: Task, scan: Scan) -> tuple[Any, ...]:
     fault = None if scan.fault is None else tuple(scan.fault)
-    return task.seq, scan.seq, scan.chain, scan.tops, scan.leaves, scan.withheld.tobytes(), fault
+    return task.seq, scan.seq, scan.chain, scan.tops, scan.sums, scan.leaves, scan.withheld.tobytes(), fault
 
 
 def _read_answers(pipe: BinaryIO) -> Iterator[tuple[int, Scan]]:
@@ -112,8 +112,8 @@ def _read_answers(pipe: BinaryIO) -> Iterator[tuple[int, Scan]]:
             answer = marshal.load(pipe)  # noqa: S302 - from our own fork, not from a file
         except (EOFError, ValueError, TypeError):
             return
-        task, seq, chain, tops, leaves, withheld, fault = answer
+        task, seq, chain, tops, sums, leaves, withheld, fault = answer
         scan = Scan(seq, chain)
-        scan.tops, scan.leaves, scan.withheld = tops, leaves, array("Q", withheld)
+        scan.tops, scan.sums, scan.leaves, scan.withheld = tops, sums, leaves, array("Q", withheld)
         scan.fault = None if fault is None else Fault(*fault)
         yield task, scan

@@ -93,6 +93,48 @@ class AnchorResult(NamedTuple):
 NOT_ANCHORED: Final = "It is not anchored."
 
 
+class Cosignature(NamedTuple):
+    """A witness's word under the run's checkpoint."""
+
+    name: str
+    key_id: str
+    time: int
+    """Unix seconds, as the witness says."""
+    checked: bool = False
+    """Whether the caller named the witness's key, and it is good; else it is anybody's word."""
+
+    def sentence(self) -> str:
+        """What there is to say of it."""
+        from time import gmtime, strftime
+
+        if not self.checked:
+            return (
+                f"A cosignature in the name of {visible(self.name)} stands under its checkpoint"
+                " and was not checked: -witness KEY does."
+            )
+        try:
+            when = strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(self.time))
+        except (OverflowError, OSError, ValueError):  # a time beyond every calendar
+            when = f"at second {self.time}"
+        return f"It is cosigned by {visible(self.name)}, {when}."
+
+
+class Tlog(NamedTuple):
+    """The run's checkpoint, which is its key's and over its events."""
+
+    origin: str
+    root: bytes
+    """Under SHA-256."""
+    verifier_key: str
+    """The run's key, as tools for notes want it."""
+    cosignatures: tuple[Cosignature, ...] = ()
+
+    def record(self) -> dict[str, object]:
+        """The same for programs."""
+        cosignatures = [one._asdict() for one in self.cosignatures]
+        return self._asdict() | {"root": self.root.hex(), "cosignatures": cosignatures}
+
+
 class Result(NamedTuple):
     """What verification found. `line()` is the verdict line."""
 
@@ -122,6 +164,8 @@ class Result(NamedTuple):
     """Where it ran what was recorded, by its own record, if no boundary stood around it."""
     anchors: tuple[AnchorResult, ...] = ()
     """What became of each anchor in the bundle; none of a bundle that is broken."""
+    tlog: Tlog | None = None
+    """The checkpoint for witnesses and other tools; None where there is none, or it does not hold."""
 
     @property
     def anchored(self) -> bool:
@@ -138,6 +182,11 @@ class Result(NamedTuple):
     def lineage(self) -> Lineage:
         """Where the run comes from; of a bundle that is not sound, nothing is believed."""
         return ORIGINAL if self.verdict == BROKEN else lineage_of(self.header)
+
+    @property
+    def cosignatures(self) -> tuple[Cosignature, ...]:
+        """What witnesses have put under the checkpoint."""
+        return self.tlog.cosignatures if self.tlog is not None else ()
 
     def line(self) -> str:
         """The one line that says what came out."""
@@ -159,6 +208,9 @@ class Result(NamedTuple):
                 parts.append(f"anchored {min(held, key=lambda anchor: anchor.time).when()}")
             elif self.anchors:
                 parts.append("anchor not checkable")
+            named = [one for one in self.cosignatures if one.checked]
+            if named:
+                parts.append(f"cosigned by {', '.join(visible(one.name) for one in named)}")
         parts.append(f"run {visible(self.header.run_id)}")
         return f"{self.verdict}: {', '.join(parts)}"
 

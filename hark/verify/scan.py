@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from blake3 import blake3
 
+from hark.bundle import sha256tree
 from hark.bundle.frame import FRAME_HEAD
 from hark.bundle.hashing import HASH_SIZE
 from hark.bundle.mmr import Mmr, subtree
@@ -51,6 +52,8 @@ class Scan:
         self.withheld = array("Q")
         self.tops: list[bytes] = []
         """One node for each whole block; `leaves` holds what is left after the last of them."""
+        self.sums: list[bytes] = []
+        """The same nodes under SHA-256."""
         self.leaves: list[bytes] = []
         self._hasher = blake3()
 
@@ -76,6 +79,7 @@ class Scan:
             seq += 1
             if len(leaves) == BLOCK:
                 self.tops.append(subtree(leaves))
+                self.sums.append(sha256tree.subtree(leaves))
                 leaves.clear()
         self.seq, self.chain = seq, chain
         return True
@@ -94,12 +98,14 @@ def scan_segment(file: BundleFile, at: int, seq: int, limit: int, chain: bytes) 
     return scan
 
 
-def merge(mmr: Mmr, scan: Scan) -> None:
-    """Append what `scan` has hashed to the range that ends where it began."""
-    for top in scan.tops:
+def merge(mmr: Mmr, tree: sha256tree.Tree, scan: Scan) -> None:
+    """Append what `scan` has hashed to the range, and to the tree under SHA-256, that end where it began."""
+    for top, total in zip(scan.tops, scan.sums, strict=True):
         mmr.append_tree(top, HEIGHT)
+        tree.append_tree(total, HEIGHT - sha256tree.ENTRY_HEIGHT)
     for leaf in scan.leaves:
         mmr.append(leaf)
+        tree.add(leaf)
 
 
 WRONG_LEAF: Final = (

@@ -17,6 +17,9 @@ fails alone.
 14. Its key is one of those that the caller expects (`hark.verify.policy`).
 15. Every anchor holds (`hark.verify.anchor`, whose own list is in `hark.anchor.judge`), or it is said that it
     cannot be checked and why; where the caller asks for an anchor, one holds.
+16. The checkpoint in the footer, if there is one, is the run's: of its id, number of events and root under
+    SHA-256, and signed by the tree head's key (`hark.verify.tlog`). If the Seal says so, there is one.
+17. Every witness that the caller names has cosigned the checkpoint.
 
 Steps 10 to 12 are what hark adds to format 1: where another writer left RunStart's hash or the Seal out, the
 limits say what is then not covered. No payload but those of RunStart, RunEnd and Seal is decoded, and
@@ -51,10 +54,11 @@ from hark.verify.facts import Facts, gather
 from hark.verify.limits import limits
 from hark.verify.overruled import allowed_everything
 from hark.verify.policy import check_anchors, check_pins
-from hark.verify.result import BROKEN, TRUNCATED, AnchorResult, Finding, Result, worst
+from hark.verify.result import BROKEN, TRUNCATED, AnchorResult, Finding, Result, Tlog, worst
 from hark.verify.scan import EDIT, WRONG_LEAF, Fault
 
 if TYPE_CHECKING:
+    from hark.bundle.note import Verifier
     from hark.verify.anchor import Trust
 
 
@@ -80,11 +84,12 @@ def verify(
     own: bytes = b"",
     workers: int | None = None,
     trust: "Trust | None" = None,
+    witnesses: "Sequence[Verifier]" = (),
 ) -> Result:
     """Verify the bundle at `path`; with `keys`, only a signature by one of these public keys will do.
 
     A key that is `own`, the caller's, is called so and decides nothing. Anchors are judged by `trust`, that
-    of the public logs unless given.
+    of the public logs unless given. Each of `witnesses` must have cosigned the run's checkpoint.
 
     Raises BundleError (TruncatedError if the file is too short) where there is no header to speak of. What is
     wrong with the rest is in the result. `workers` forked processes help; by default as many as pay.
@@ -101,7 +106,12 @@ def verify(
             findings += _header(file, bounds.start, ending.footer)
             findings += _sealing(facts, bounds.seal)
             findings += _signature(facts, ending.footer)
-        return _result(file, facts, ending.footer, bounds, findings, keys=keys, own=own, trust=trust)
+        tlog = None
+        if _sound(findings):
+            tlog, found = _tlog(file, facts, ending.footer, bounds.seal, witnesses)
+            findings += found
+        footer = ending.footer
+        return _result(file, facts, footer, bounds, findings, keys=keys, own=own, trust=trust, tlog=tlog)
 
 
 def _result(
@@ -114,6 +124,7 @@ def _result(
     keys: Sequence[bytes],
     own: bytes,
     trust: "Trust | None",
+    tlog: Tlog | None,
 ) -> Result:
     sound = _sound(findings)
     head = footer.tree_head if footer is not None and sound else None
@@ -137,6 +148,7 @@ def _result(
         trailing=file.size - facts.end_at if footer is None else 0,
         unsafe=sound and allowed_everything(file),
         own=head is not None and head.public_key == own,
+        tlog=tlog if sound else None,
         uncontained=bounds.start.uncontained if sound and bounds.start is not None else "",
         anchors=anchors,
     )
@@ -154,6 +166,22 @@ def _anchors(footer: Footer, trust: "Trust | None") -> tuple[AnchorResult, ...]:
     from hark.verify.anchor import Trust, judged
 
     return judged(footer, trust or Trust())
+
+
+def _tlog(
+    file: BundleFile,
+    facts: Facts,
+    footer: Footer | None,
+    seal: Seal | None,
+    witnesses: "Sequence[Verifier]",
+) -> tuple[Tlog | None, list[Finding]]:
+    """Steps 16 and 17. What judges a checkpoint is loaded only where there is one."""
+    named = seal is not None and seal.checkpoint
+    if not witnesses and not named and (footer is None or not footer.checkpoint):
+        return None, []
+    from hark.verify.tlog import judge
+
+    return judge(footer, file.header.run_id, facts.events, facts.sha256_root, witnesses, named=named)
 
 
 def _sound(findings: Sequence[Finding]) -> bool:

@@ -1,7 +1,9 @@
 from hark.verify import limits as module
 from hark.verify.limits import limits
-from hark.verify.result import ANCHORED, BROKEN, REJECTED, TRUNCATED, UNCHECKABLE, AnchorResult
-from tests.hark.verify.test_result import GOOD
+from hark.verify.result import ANCHORED, BROKEN, REJECTED, TRUNCATED, UNCHECKABLE, AnchorResult, Tlog
+from tests.hark.verify.test_result import GOOD as PLAIN
+
+GOOD = PLAIN._replace(tlog=Tlog("hark/run/x", bytes(32), ""))
 
 HELD = AnchorResult(ANCHORED, log="log.example", number=3, time=5, clock="tsa.example")
 
@@ -21,6 +23,7 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
     assert of(GOOD._replace(unsafe=True)) - of() == {module.UNSAFE}
     assert of(GOOD._replace(uncontained="a test's process")) - of() == {module.UNCONTAINED}
+    assert of(PLAIN) - of() == {module.NO_CHECKPOINT}
     assert of(hashed=True) - of() == {module.HASHED}
     assert of(header=False) - of() == {module.NO_HEADER_HASH}
     assert of(times=False) - of() == {module.NO_SEAL}
@@ -34,5 +37,5 @@ def test_limits_are_whole_sentences():
         for name, value in vars(module).items()
         if name.isupper() and name not in {BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 13
+    assert len(sentences) == 14
     assert all(words.endswith(".") for words in sentences)

@@ -2,6 +2,7 @@ import pytest
 
 from hark.bundle.hashing import ZERO_HASH
 from hark.bundle.mmr import Mmr
+from hark.bundle.sha256tree import Tree
 from hark.bundle.synth import synthesize
 from hark.bundle.walk import BundleFile
 from hark.verify.scan import BLOCK, Scan, merge, scan_segment
@@ -12,8 +13,8 @@ def test_blocks_and_what_is_left_merge_to_the_root_of_all_leaves(tmp_path, count
     synthesize(str(tmp_path / "b"), count, 40)
     with BundleFile(str(tmp_path / "b")) as file:
         scan = scan_segment(file, file.first, 0, count, ZERO_HASH)
-        one, other = Mmr(), Mmr()
-        merge(one, scan)
+        one, other, tree = Mmr(), Mmr(), Tree()
+        merge(one, tree, scan)
         for placed in file.frames():
             other.append(placed.frame.leaf)
     assert (len(scan.tops), len(scan.leaves)) == divmod(count, BLOCK)
