@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     type Frames = Callable[[], Iterator[Frame]]
     type Text = Iterator[str]
 
-FORMS: Final = ("har", "jsonl", "curl")
+FORMS: Final = ("har", "jsonl", "otlp", "curl")
 SPEC: Final = Spec(
     "export",
     "write a bundle in the format of another program",
     options=(
         Option("har", "its HTTP exchanges as an HTTP Archive (HAR 1.2), as browsers read it"),
         Option("jsonl", "every event as one JSON object a line, with whole bodies"),
+        Option("otlp", "its requests, model calls and tools as a trace of OpenTelemetry (OTLP, JSON lines)"),
+        Option("content", "with -otlp: what was said, too, to models and tools and on the command line"),
         Option("curl", "the request that event SEQ belongs to as a curl command", "SEQ"),
         Option("o", "write to OUT, which must not exist (default: print it)", "OUT"),
         options.PINNED,
@@ -34,7 +36,7 @@ by their numbers in it, so that `hark prove` can.
 
 A credential is nowhere in a bundle, so it is in no export; where hark put one in, a curl command has a
 shell variable: of the secret's name if the bundle is signed by your own key or one that -key names, else
-HARK_SECRET_1 and so on. Prompts and answers are in it.
+HARK_SECRET_1 and so on. Prompts and answers are in it; in a trace only with -content, but URLs are.
 
 Exit code: 0 exported, 1 the bundle is broken or was changed meanwhile, 2 usage, 3 exported up to where the
 bundle breaks off.""",
@@ -68,6 +70,8 @@ def _form(args: Args) -> str:
     asked = [name for name in FORMS if args.texts(name)]
     if len(asked) != 1:
         raise UsageError(f"hark export needs one of {', '.join(f'-{name}' for name in FORMS)}")
+    if args.flag("content") and asked[0] != "otlp":
+        raise UsageError("-content goes with -otlp; the other forms always have it")
     return asked[0]
 
 
@@ -78,6 +82,10 @@ def _text(form: str, args: Args, result: "Result", frames: "Frames") -> "Text":
             return _jsonl(frames())
         case "har":
             return _har(frames(), result)
+        case "otlp":
+            from hark.export.otlp import lines
+
+            return lines(frames(), result, content=args.flag("content"))
         case _:
             return _curl(frames, args.number("curl") or 0, named=result.own or result.pinned)
 

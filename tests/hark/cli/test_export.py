@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hark.bundle.bounds import RunEnd
+from hark.export import otlp
 from tests.hark.cli import sample
 from tests.hark.cli.program import hark
 
@@ -36,7 +37,7 @@ def test_a_request_is_a_curl_command(tmp_path):
     assert "\ncurl --globoff" in out
 
 
-@pytest.mark.parametrize("form", [["-har"], ["-jsonl"], ["-curl", "4"]])
+@pytest.mark.parametrize("form", [["-har"], ["-jsonl"], ["-otlp"], ["-curl", "4"]])
 def test_nothing_is_exported_from_a_broken_bundle(tmp_path, form):
     source, out = sample.write(tmp_path / "a.hark"), tmp_path / "out"
     source.write_bytes(source.read_bytes().replace(b"192.0.2.7", b"192.0.2.8", 1))
@@ -71,7 +72,7 @@ def test_a_payload_that_was_signed_though_it_cannot_be_read_leaves_no_file(tmp_p
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "hark export needs one of -har, -jsonl, -curl"),
+        ([], "hark export needs one of -har, -jsonl, -otlp, -curl"),
         (["-har", "-jsonl"], "hark export needs one of"),
         (["-curl", "x"], "-curl needs a whole number"),
         (["-curl", "2"], "event 2 (DnsQuery) belongs to no request"),
@@ -80,3 +81,15 @@ def test_a_payload_that_was_signed_though_it_cannot_be_read_leaves_no_file(tmp_p
 def test_a_command_line_that_makes_no_sense_is_refused_in_a_sentence(tmp_path, words, said):
     code, out, err = hark("export", *words, sample.write(tmp_path / "a.hark"))
     assert (code, out, said in err) == (2, "", True)
+
+
+def test_a_trace_has_what_was_said_only_where_it_is_asked_for(tmp_path):
+    source = sample.write(tmp_path / "a.hark")
+    code, out, _ = hark("export", "-otlp", source)
+    (resource,) = json.loads(out)["resourceSpans"]
+    spans = resource["scopeSpans"][0]["spans"]
+    assert (code, spans[-1]["name"], resource["schemaUrl"]) == (0, "hark run", otlp.SCHEMA)
+    assert "process.command_args" not in out
+    assert "process.command_args" in hark("export", "-otlp", "-content", source)[1]
+    code, _, err = hark("export", "-har", "-content", source)
+    assert (code, "-content goes with -otlp" in err) == (2, True)
