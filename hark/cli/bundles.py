@@ -100,27 +100,20 @@ def read(path: str, limit: int, what: str) -> bytes:
 
 def write_new(path: str, data: bytes) -> None:
     """Write a file that must not exist yet, whole or not at all."""
+    from hark.newfile import writing
+
     refuse_nowhere(path)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    try:
-        with open(fd, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        os.unlink(path)
-        raise OSError(error.errno, error.strerror, path) from None
+    with writing(path, 0o644) as file:
+        file.write(data)
 
 
 def write_new_text(path: str, pieces: "Iterable[str]") -> None:
     """Write a new file that nobody else may read, and that is whole or not there."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "w", encoding="utf-8") as file:
-            file.writelines(pieces)
-    except BaseException as error:
-        os.unlink(path)
-        if isinstance(error, OSError) and error.filename is None:
-            raise OSError(error.errno, error.strerror, path) from None
-        raise
+    from hark.newfile import writing
+
+    with writing(path, 0o600) as file:
+        for piece in pieces:
+            file.write(piece.encode())
 
 
 def refuse_existing(path: str) -> None:
