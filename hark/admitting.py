@@ -40,7 +40,7 @@ def admit(
 ) -> str:
     """Return who signed, in words, if the caller has let the bundle run. Raises UntrustedError."""
     public = recalled.verified.public_key
-    signer = _signer(recalled, environ, asked)
+    signer = signed_by(recalled, environ, asked.trusted_keys)
     if recalled.verified.own or public in trusted.known(environ, asked.trusted_keys):
         return signer
     say(f"{asked.bundle} asks to have run:")
@@ -59,13 +59,14 @@ def admit(
     return signer
 
 
-def _signer(recalled: Recalled, environ: Mapping[str, str], asked: "Asked") -> str:
+def signed_by(recalled: Recalled, environ: Mapping[str, str], trusted_keys: str | None = None) -> str:
+    """Return who signed, in words."""
     public = recalled.verified.public_key
     if not public:
         return "nobody"
     if recalled.verified.own:
         return f"you ({keys.name(public)})"
-    remark = trusted.known(environ, asked.trusted_keys).get(public)
+    remark = trusted.known(environ, trusted_keys).get(public)
     known = (
         "in none of your lists" if remark is None else f"in your list: {remark}" if remark else "in your list"
     )

@@ -204,8 +204,8 @@ def _input(e: ev.Input) -> str:
 
 
 def _run_start(e: RunStart) -> str:
-    where = f"; UNCONTAINED: in {e.uncontained}, with no boundary around it" if e.uncontained else ""
-    return f"{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id}){where}"
+    mark = f"UNCONTAINED, in {e.uncontained}: " if e.uncontained else ""
+    return f"{mark}{' '.join(e.argv)} in {e.working_dir} ({e.recorder}, run {e.run_id})"
 
 
 def _manifest(e: ev.FsManifest) -> str:
@@ -214,6 +214,8 @@ def _manifest(e: ev.FsManifest) -> str:
 
 
 def _boundary(e: ev.Boundary) -> str:
+    if not e.grants and not e.landlock_abi:
+        return f"NONE, uid {e.uid}: {'; '.join(e.notes)}"
     grants, withheld = _count(len(e.grants), "grant"), _count(len(e.withheld), "path")
     return f"uid {e.uid}, Landlock ABI {e.landlock_abi}, {grants}, {withheld} kept back"
 

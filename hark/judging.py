@@ -32,6 +32,8 @@ EXIT_TRUNCATED: Final = 3
 MAX_NAMED: Final = 5  # of a list in the text; JSON has them all
 _AT_THE_END: Final = (EXIT, FILE, PROGRAM)
 """Streams that are recorded when a run ends, so that a recording that breaks off has nothing of them."""
+_BESIDE: Final = (f"{FILE} ", f"{PROGRAM} ")
+"""Streams that only a boundary's record has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ def judge(course: Course) -> Judgement:
     programs = tuple(_other_programs(was, now))
     if course.recalled.truncated:
         was, now = _as_far(was, now)
+    if course.uncontained:
+        was, now = _reached(was), _reached(now)
     compared = compare(was, now)
     found: tuple[Difference, ...] = ()
     if compared.first is not None:
@@ -127,6 +131,12 @@ def _as_far(was: Streams, now: Streams) -> tuple[Streams, Streams]:
     return Streams(recorded, was.end), Streams(replayed, now.end)
 
 
+def _reached(streams: Streams) -> Streams:
+    """Leave what a run without a boundary has: what it reached for, and how it ended."""
+    kept = {stream: found for stream, found in streams.actions.items() if not stream.startswith(_BESIDE)}
+    return Streams(kept, streams.end)
+
+
 def _is_open(action: Action) -> bool:
     return dict(action.parts).get("outcome") == OPEN.encode()
 
@@ -150,7 +160,8 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         yield f"  digest {judgement.compared.recorded_digest.hex()}"
     yield from (f"  {was} is called {now} here" for was, now in course.renaming.pairs.items())
     held = f"{report.held} held for {report.held_s:.1f} s" if report.held else "none held"
-    yield f"  {report.released} releases, {held}; {report.dials} dials, {course.packets} packets"
+    packets = "files and programs not compared" if course.uncontained else f"{course.packets} packets"
+    yield f"  {report.released} releases, {held}; {report.dials} dials, {packets}"
     if course.left_out:
         yield f"  its policy leaves out of the comparison: {listed(course.left_out)}"
     yield f"  signed by {course.signer}"

@@ -90,7 +90,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     grants = settle(asked, policy, needs, workdir, home)
     refuse_search_path(environ, writable(grants))
     caller = Caller(environ, home, tuple(writable(grants)))
-    secrets = _secrets(policy, caller)
+    secrets = held_secrets(policy, caller)
     files = mounted.shown(policy.secrets, secrets, caller)
     servers = make_ready(policy, caller, secrets)
     refuse_leaks((*secrets, *servers.secrets), options.argv)
@@ -153,7 +153,7 @@ def _user(environ: Mapping[str, str]) -> str:
         return environ.get("USER", "user")
 
 
-def _secrets(policy: Policy, caller: Caller) -> tuple[Secret, ...]:
+def held_secrets(policy: Policy, caller: Caller) -> tuple[Secret, ...]:
     """Read every secret, and refuse a value that could not be told from ordinary traffic."""
     from mediator.credentials import check_value, placeholder_for
 

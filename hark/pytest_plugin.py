@@ -1,36 +1,27 @@
 """The pytest plugin: a test marked `@pytest.mark.hark("run.hark")` is replayed from its bundle.
 
-Always: a marked test runs in a process of its own inside hark's boundary (`python -m pytest NODEID`),
-recorded by `hark run` or replayed by `hark replay`; what it did differently fails it, in the replay's words.
-A bundle is there whole or not at all: it is moved into place when a recording has passed. Nothing is recorded
-unless it was asked for. A host that cannot confine a process fails the test with the reason; it never runs
-unconfined instead.
-
-Not done here: playing a bundle to code in pytest's own process. A bundle lies beside the test code and is
-trusted as that is, so a replay does not ask whose key signed it.
+Always: a marked test is recorded only where that was asked for, and otherwise replayed, without network. It
+runs inside a boundary (`hark.pytest_boundary`), or in pytest's own process (`hark.pytest_process`), and the
+report says which it was. Where no boundary can be had a replay is played in the process; a recording is made
+there only by the caller's word, since nothing is contained then.
 """
 
-import re
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-MARKER: Final = (
-    "hark(bundle, policy): run the test again from this bundle, without network; the policy is for recording"
+from hark.pytest_marks import MARKER, HarkFailure, bundle_of, is_recorded, marker_of
+
+MARKER_WORDS: Final = (
+    f"{MARKER}(bundle, policy, programs): run the test again from this bundle, without network; the policy "
+    "is for recording, and programs may be started where the test runs in pytest's own process"
 )
 MODES: Final = ("none", "once", "all")
-SECONDS: Final = 600
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-_PREFIX: Final = "hark: "
-
-
-class HarkFailure(Exception):  # noqa: N818 (what a test's report calls it)
-    """The test did not do what its bundle says, or could not be recorded."""
+AUTO: Final = "auto"
+BOUNDARY: Final = "boundary"
+PROCESS: Final = "process"
+_WHY = pytest.StashKey[str]()
+"""Why this machine has no boundary; empty where it has one."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,6 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="record the bundles of marked tests: none (default), once (where there is none), all (anew)",
     )
     group.addoption(
+        "--hark-way",
+        choices=(AUTO, BOUNDARY, PROCESS),
+        default=AUTO,
+        help="run marked tests in a boundary, or in pytest's own process, where nothing is contained; auto "
+        "(default): in a boundary, and replays in the process where this machine has none",
+    )
+    group.addoption(
         "--hark-inside",
         action="store_true",
         help="hark's own: this process is inside a boundary, and runs marked tests as they stand",
@@ -52,35 +50,65 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
-    config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", MARKER_WORDS)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the fixtures of a test that is run elsewhere to the process that runs it."""
-    for item in items:
-        if item.get_closest_marker("hark") and not item.config.getoption("hark_inside"):
-            item.setup = _nothing  # type: ignore[method-assign]
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a marked test in this process where that is the way."""
+    marker = marker_of(item)
+    if marker is None:
+        return None
+    if way_of(item, marker) == PROCESS:
+        from hark import pytest_process
+
+        pytest_process.run(item, marker, nextitem)
+        return True
+    item.setup = _nothing  # type: ignore[method-assign]  # the fixtures are made where the test runs
+    return None
 
 
 def _nothing() -> None:
     """Set up nothing."""
 
 
+def way_of(item: pytest.Item, marker: pytest.Mark) -> str:
+    """Return which way a marked test goes. This machine is asked once."""
+    asked: str = item.config.getoption("hark_way")
+    if asked != AUTO:
+        return asked
+    bundle = bundle_of(item, marker)
+    if not bundle.exists() or is_recorded(item, bundle) or not _missing(item):
+        return BOUNDARY
+    return PROCESS
+
+
+def _missing(item: pytest.Item) -> str:
+    if _WHY not in item.config.stash:
+        from hark.pytest_boundary import cannot_be_had
+
+        item.config.stash[_WHY] = cannot_be_had(item)
+    return item.config.stash[_WHY]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin to attend a test in this process: once it is known not to be skipped, and before its fixtures."""
+    if marker_of(item) is not None:
+        from hark import pytest_process
+
+        pytest_process.begin(item)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a marked test inside the boundary, and any other as it stands."""
-    marker = pyfuncitem.get_closest_marker("hark")
-    if marker is None or pyfuncitem.config.getoption("hark_inside"):
+    marker = marker_of(pyfuncitem)
+    if marker is None or way_of(pyfuncitem, marker) == PROCESS:
         return None
-    bundle, mode = bundle_of(pyfuncitem, marker), pyfuncitem.config.getoption("hark_record")
-    if mode == "all" or (mode == "once" and not bundle.exists()):
-        _record(pyfuncitem, marker, bundle)
-    elif not bundle.exists():
-        raise HarkFailure(
-            f"there is no bundle {bundle}; record it: pytest --hark-record=once {pyfuncitem.nodeid}"
-        )
-    else:
-        _replay(pyfuncitem, bundle)
+    from hark import pytest_boundary
+
+    said = pytest_boundary.run(pyfuncitem, marker)
+    pyfuncitem.add_report_section("call", "hark", said)
     return True
 
 
@@ -92,76 +120,21 @@ def pytest_exception_interact(call: pytest.CallInfo[Any], report: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many tests were recorded and replayed, and in which way."""
-    counts: dict[str, int] = {}
+    counts: dict[tuple[bool, str], int] = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, text in getattr(report, "sections", ()):
                 if name == "Captured hark call" and report.when == "call":
-                    counts[text.partition(" ")[0]] = counts.get(text.partition(" ")[0], 0) + 1
-    if counts:
-        said = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
-        terminalreporter.write_line(f"hark: {said}, each in a boundary of its own without other network")
+                    key = (" in a boundary " in text, text.partition(" ")[0])
+                    counts[key] = counts.get(key, 0) + 1
+    for contained, where in ((True, _IN_BOUNDARY), (False, _IN_PROCESS)):
+        said = [f"{number} {word}" for (found, word), number in sorted(counts.items()) if found is contained]
+        if said:
+            terminalreporter.write_line(f"hark: {', '.join(said)}, {where}")
+    why = terminalreporter.config.stash.get(_WHY, "")
+    if why and any(not contained for contained, _ in counts):
+        terminalreporter.write_line(f"hark: this machine has no boundary: {why}")
 
 
-def bundle_of(item: pytest.Item, marker: pytest.Mark) -> Path:
-    """Return where a test's bundle lies: beside the test, or in `bundles/MODULE/TEST.hark` there."""
-    folder = item.path.parent
-    if marker.args:
-        return folder / str(marker.args[0])
-    name = _UNSAFE.sub("_", item.nodeid.partition("::")[2].replace("::", "."))
-    return folder / "bundles" / item.path.stem / f"{name}.hark"
-
-
-def _record(item: pytest.Item, marker: pytest.Mark, bundle: Path) -> None:
-    """Record the test; only a test that passed leaves a bundle."""
-    policy = marker.kwargs.get("policy")
-    if policy is None and (told := item.config.getini("hark_policy")):
-        policy = item.config.rootpath / told
-    elif policy is not None:
-        policy = item.path.parent / policy
-    bundle.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".hark-", dir=bundle.parent) as folder:
-        made = Path(folder) / "run.hark"
-        words = ["run", "-o", str(made), *_readable(), *([f"-policy={policy}"] if policy else [])]
-        inner = [sys.executable, "-B", "-m", "pytest", "--hark-inside", "-p", "no:cacheprovider", "-q"]
-        done = _hark(item, [*words, "--", *inner, item.nodeid])
-        if done.returncode != 0 or not made.exists():
-            raise HarkFailure(
-                f"the recording failed with exit code {done.returncode}\n{done.stdout}{done.stderr}"
-            )
-        made.replace(bundle)
-    _say(item, f"recorded {bundle} in a boundary (hark run)")
-
-
-def _replay(item: pytest.Item, bundle: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="hark-") as folder:
-        words = ["replay", "-trust-bundle", f"-workdir={item.config.rootpath}", *_readable()]
-        done = _hark(item, [*words, "-o", f"{folder}/again.hark", str(bundle)])
-    if done.returncode != 0:
-        said = [line.removeprefix(_PREFIX) for line in done.stderr.splitlines() if line.startswith(_PREFIX)]
-        raise HarkFailure("\n".join([f"{bundle}:", *said, "", done.stdout]))
-    _say(item, f"replayed {bundle} in a boundary (hark replay)")
-
-
-def _say(item: pytest.Item, words: str) -> None:
-    item.add_report_section("call", "hark", words)
-
-
-def _readable() -> Iterator[str]:
-    """Show this package inside where it lies apart from the interpreter, as when it is developed."""
-    package = Path(__file__).resolve().parent.parent
-    if not package.is_relative_to(Path(sys.prefix).resolve()):
-        yield f"-read={package}"
-
-
-def _hark(item: pytest.Item, words: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "hark.cli.main", *words],
-        cwd=item.config.rootpath,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="backslashreplace",
-        timeout=SECONDS,
-        check=False,
-    )
+_IN_BOUNDARY: Final = "each in a boundary of its own without other network"
+_IN_PROCESS: Final = "in pytest's own process, where nothing is contained"

@@ -95,6 +95,8 @@ class Course:
     """Whether the agent did all that was recorded, and more than a recording that breaks off has."""
     left_out: tuple[str, ...] = ()
     """What the policy's `[replay]` leaves out of the comparison: headers and JSON paths."""
+    uncontained: bool = False
+    """Whether no boundary stood around it, so that there is no record of files and programs."""
 
 
 def replay(

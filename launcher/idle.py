@@ -25,11 +25,12 @@ class _BusyError(Exception):
 
 
 class Idle:
-    """Looks at one process and all that descend from it. `proc` is where /proc is."""
+    """Looks at one process and all that descend from it, but for `but`. `proc` is where /proc is."""
 
-    def __init__(self, pid: int, proc: str = "/proc") -> None:
+    def __init__(self, pid: int, proc: str = "/proc", *, but: int = 0) -> None:
         self._pid = pid
         self._proc = proc
+        self._but = str(but)
 
     def __call__(self) -> bool:
         """Tell whether nothing runs."""
@@ -55,6 +56,8 @@ class Idle:
         waiting = [str(self._pid)]
         while waiting:
             process = waiting.pop()
+            if process == self._but:
+                continue
             tasks = f"{self._proc}/{process}/task"
             try:
                 threads = os.listdir(tasks)

@@ -73,3 +73,24 @@ def test_a_test_is_recorded_once_replayed_and_failed_by_what_differs(rootless: D
     assert (code, "REPLAY-DIVERGED" in said, "AssertionError" in said) == (1, True, True), said
     assert bundle.read_bytes() == recorded
     assert [path.name for path in at.project.iterdir() if path.name.startswith(".hark-")] == []
+
+
+def test_what_was_recorded_one_way_is_replayed_the_other(rootless: Desk) -> None:
+    at = rootless
+    at.write("test_it.py", TEST)
+    ways = {"boundary": "process", "process": "boundary"}
+    for way, other in ways.items():
+        with serving("api.example", tls=False) as upstream:
+            upstream.on("/v1")(lambda call: call.reply(200, b"hello"))
+            table = f'[[allow]]\nhost = "api.example"\nport = 80\nupstream = "{upstream.address}"\n'
+            at.write("policy.toml", table)
+            code, said = run(at, "--hark-record=all", f"--hark-way={way}")
+            assert (code, "hark: 1 recorded" in said) == (0, True), said
+        code, said = run(at, f"--hark-way={other}")
+        assert (code, "hark: 1 replayed" in said) == (0, True), said
+        at.write("test_it.py", TEST.replace('"hi"', '"ho"'))
+        code, said = run(at, f"--hark-way={other}")
+        assert (code, "$.messages[0].content differs at byte 1" in said) == (1, True), said
+        at.write("test_it.py", TEST)
+        verdict = at.hark("verify", at.project / "it.hark").stdout
+        assert ("UNCONTAINED" in verdict) is (way == "process"), verdict

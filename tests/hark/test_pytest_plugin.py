@@ -1,33 +1,8 @@
 """What the plugin says and where it looks, without a boundary; tests/e2e/test_pytest_plugin.py has one."""
 
-from pathlib import Path
-
 import pytest
 
-from hark import pytest_plugin
-
 pytest_plugins = ["pytester"]
-
-
-@pytest.mark.parametrize(
-    ("name", "mark", "where"),
-    [
-        ("test_a", "hark", "bundles/test_it/test_a.hark"),
-        ("test_a", "hark('x/y.hark')", "x/y.hark"),
-        (
-            "test_a",
-            "hark()\n@pytest.mark.parametrize('v', ['../../etc'])",
-            "bundles/test_it/test_a_.._.._etc_.hark",
-        ),
-    ],
-)
-def test_a_bundle_lies_beside_its_test(pytester: pytest.Pytester, name: str, mark: str, where: str) -> None:
-    argument = "v" if "parametrize" in mark else ""
-    pytester.makepyfile(test_it=f"import pytest\n@pytest.mark.{mark}\ndef {name}({argument}): pass")
-    (item,) = pytester.inline_genitems()[0]
-    marker = item.get_closest_marker("hark")
-    assert marker is not None
-    assert pytest_plugin.bundle_of(item, marker) == Path(pytester.path) / where
 
 
 def test_without_a_bundle_a_test_fails_with_the_command_and_no_fixture_is_made(
@@ -62,3 +37,7 @@ def test_what_is_not_a_bundle_fails_in_the_words_of_the_replay(pytester: pytest.
     found = pytester.runpytest("-p", "no:cacheprovider")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["*does not begin with HARK*"])
+
+
+def test_a_way_that_is_none_is_refused(pytester: pytest.Pytester) -> None:
+    assert pytester.runpytest("--hark-way=nowhere").ret == pytest.ExitCode.USAGE_ERROR

@@ -135,3 +135,15 @@ def test_who_waits_for_a_processor_is_starved_and_who_sleeps_is_not() -> None:
         time.sleep(0.2)
         assert Idle(one.pid).starved() - before < 0.1
     assert Idle(one.pid).starved() == 0.0
+
+
+def test_who_looks_may_be_left_out_of_what_it_looks_at() -> None:
+    spinning = (
+        "import subprocess, sys\n"
+        "one = subprocess.Popen([sys.executable, '-c', 'while True: pass'])\n"
+        "print(one.pid, flush=True); sys.stdin.read()"
+    )
+    with program(spinning) as one:
+        (child,) = Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text().split()
+        assert not any(Idle(one.pid)() for _ in range(50))
+        assert becomes(Idle(one.pid, but=int(child)), True)

@@ -1,0 +1,193 @@
+"""Marked tests in pytest's own process, by pytest itself: recorded once, then each with one thing changed."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hark.verify.steps import verify
+from tests.fakes.upstream import serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]  # some thirty tests with a process for each
+
+TESTS = """
+import _socket, asyncio, os, unittest, urllib.request
+import pytest
+
+AGAIN = "AGAIN" in os.environ
+URL = "http://api.example/v1"
+
+def fetch(body=b"hi", url=URL):
+    with urllib.request.urlopen(urllib.request.Request(url, body), timeout=30) as answer:
+        return answer.read()
+
+@pytest.fixture
+def attended():
+    fetch(b"before")
+    yield
+    fetch(b"after")
+
+@pytest.mark.hark
+def test_same(attended):
+    assert fetch() == b"hello"
+
+@pytest.mark.hark
+def test_async():
+    async def main():
+        return await asyncio.gather(*(asyncio.to_thread(fetch, b"%d" % number) for number in range(3)))
+    assert asyncio.run(main()) == [b"hello"] * 3
+
+class TestCase(unittest.TestCase):
+    @pytest.mark.hark
+    def test_of_unittest(self):
+        self.assertEqual(fetch(), b"hello")
+
+@pytest.mark.hark
+def test_prompt():
+    assert fetch(b"ho" if AGAIN else b"hi") == b"hello"
+
+@pytest.mark.hark
+def test_swallowed():
+    try:
+        fetch(b"ho" if AGAIN else b"hi")
+    except Exception:
+        pass
+
+@pytest.mark.hark
+def test_unasked():
+    if not AGAIN:
+        fetch()
+
+@pytest.mark.hark
+def test_elsewhere():
+    fetch()
+    try:
+        if AGAIN:
+            fetch(url="http://elsewhere.example/")
+    except Exception:
+        pass
+
+@pytest.mark.hark
+def test_raw():
+    try:
+        if AGAIN:
+            _socket.socket().connect(("192.0.2.1", 443))
+    except Exception:
+        pass
+
+@pytest.mark.hark
+def test_program():
+    try:
+        if AGAIN:
+            os.system("true")
+    except Exception:
+        pass
+
+@pytest.mark.hark
+def test_fails_itself():
+    fetch()
+    assert not AGAIN, "by itself"
+
+@pytest.mark.hark
+def test_not_recorded():
+    assert AGAIN
+
+@pytest.mark.hark("bundles/test_it/test_same.hark" if AGAIN else "bundles/other.hark")
+def test_swapped():
+    fetch()
+
+@pytest.mark.skip
+@pytest.mark.hark
+def test_skipped():
+    fetch()
+
+def test_unmarked():
+    _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM).connect(("192.0.2.1", 443))
+"""
+PASSED = {"test_same", "test_async", "test_of_unittest", "test_unmarked"}
+FAILED = {
+    "test_prompt": "no recording for POST api.example/v1",
+    "test_swallowed": "no recording for POST api.example/v1",
+    "test_unasked": "POST api.example/v1 (event 10) was not asked for",
+    "test_elsewhere": "elsewhere.example",
+    "test_raw": "the test reached for a connection to 192.0.2.1:443 past what is recorded",
+    "test_program": "the test reached for the program true",
+    "test_fails_itself": "by itself",
+    "test_not_recorded": "there is no bundle",
+    "test_swapped": "was recorded of test_it.py::test_same, and not of test_it.py::test_swapped",
+}
+
+
+def run(folder: Path, *words: str, limit: int | None = None, **env: str) -> tuple[int, str]:
+    """Run pytest in the project; `limit` is one on open files, with which no boundary can be had."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    base = {name: os.environ[name] for name in ("PATH", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *words],
+        cwd=folder,
+        env=base | {"HOME": str(folder / "home")} | env,
+        preexec_fn=None
+        if limit is None
+        else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard)),
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose tests were recorded; their server is gone."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "home").mkdir()
+    (folder / "test_it.py").write_text(TESTS)
+    (folder / "pytest.ini").write_text("[pytest]\nhark_policy = policy.toml\n")
+    with serving("api.example", tls=False) as upstream:
+        upstream.on("/v1")(lambda call: call.reply(200, b"hello"))
+        (folder / "policy.toml").write_text(
+            f'[[allow]]\nhost = "api.example"\nport = 80\nupstream = "{upstream.address}"\n'
+        )
+        code, said = run(folder, "--hark-way=process", "--hark-record=once")
+    assert (code, "1 failed, 12 passed, 1 skipped" in said) == (1, True), said
+    assert "hark: 11 recorded, in pytest's own process, where nothing is contained" in said
+    return folder
+
+
+def test_a_recording_is_marked_and_only_a_test_that_passed_leaves_one(recorded: Path) -> None:
+    bundles = {path.stem: path for path in (recorded / "bundles").rglob("*.hark")}
+    assert {"test_same", "other", "TestCase.test_of_unittest"} < bundles.keys()
+    assert not {"test_not_recorded", "test_skipped"} & bundles.keys()
+    assert verify(str(bundles["test_same"])).uncontained == "the test's own process"
+    assert list(recorded.rglob(".hark-*")) == []
+
+
+def test_what_is_the_same_passes_and_each_difference_fails_with_its_words(recorded: Path) -> None:
+    code, said = run(recorded, "--hark-way=process", AGAIN="1")
+    assert (code, f"{len(FAILED)} failed, {len(PASSED)} passed, 1 skipped" in said) == (1, True), said
+    parts = said.split("\n____")
+    for name, words in FAILED.items():
+        (part,) = [one for one in parts if one.lstrip("_").startswith(f" {name} ")]
+        assert words in part, part
+    for name in PASSED:
+        assert f"PASSED test_it.py::{'TestCase::' if 'unittest' in name else ''}{name}" in said
+    assert "hark: 3 replayed, in pytest's own process" in said
+
+
+def test_where_no_boundary_can_be_had_a_replay_says_why_and_a_recording_is_not_made(
+    recorded: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(recorded, folder)
+    code, said = run(folder, "test_it.py::test_raw", limit=100)
+    assert (code, "hark: 1 replayed, in pytest's own process" in said) == (0, True), said
+    assert "hark: this machine has no boundary: missing limits the limit of open files is 100" in said
+    before = (folder / "bundles/test_it/test_raw.hark").read_bytes()
+    code, said = run(folder, "test_it.py::test_raw", "--hark-record=all", limit=100)
+    assert (code, "the recording failed" in said) == (1, True), said
+    assert (folder / "bundles/test_it/test_raw.hark").read_bytes() == before
