@@ -15,9 +15,13 @@ SPEC: Final = Spec(
     options=(
         Option("seq", "the number of the event to prove", "N"),
         Option("out", "write the proof to FILE, which must not exist (default: print it)", "FILE"),
+        Option("tlog", "make a C2SP tlog-proof of it, under the run's checkpoint, for other tools"),
         Option("check", "check the proof in FILE instead of making one; needs no bundle", "FILE"),
         Option("root", "with -check: the root that you have from elsewhere", "HEX"),
         Option("key", "with -check: the public key that must have signed the root", "HEX|FILE", repeat=True),
+        Option(
+            "witness", "with -check of a tlog-proof: the witness that must have cosigned", "KEY", repeat=True
+        ),
         Option("payload", "with -check: compare the event with the payload bytes in FILE", "FILE"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to prove from; not with -check", optional=True),),
@@ -31,6 +35,9 @@ from the file alone, which anybody can write. The first two are PROVED; the thir
 whoever holds that key could have written the proof; the last is NOT PROVED. A root alone says nothing
 of the run and the number of its events, and a proof without a payload nothing of the event's kind.
 
+With -tlog the proof is a text under the run's signed checkpoint (docs/tlog.md). -check tells it by its
+first line; -key, -root (under SHA-256) and -payload mean the same there.
+
 Exit code of -check: 0 what was asked for holds, 1 it does not, or the root came from the file alone,
 2 usage.""",
 )
@@ -40,8 +47,8 @@ HASH_DIGITS: Final = 64
 
 def run(args: Args) -> int:
     """Make a proof, or check one."""
-    making = ("seq", "out")
-    checking = ("root", "key", "payload")
+    making = ("seq", "out", "tlog")
+    checking = ("root", "key", "witness", "payload")
     bundle, proof = args.optional("BUNDLE"), args.text("check")
     if proof is None:
         _refuse(args, checking, "goes only with -check FILE")
@@ -68,12 +75,17 @@ def _make(args: Args, bundle: str) -> int:
     seq = args.number("seq")
     if seq is None:
         raise UsageError("hark prove needs -seq N, the number of the event")
-    made = prove.make(checked(bundle), seq)
+    if args.flag("tlog"):
+        from hark import tlogproof
+
+        made = tlogproof.make(checked(bundle), seq)
+    else:
+        made = prove.make(checked(bundle), seq)
     out = args.text("out")
     if out is None:
-        print(made.text)
+        print(made.text.removesuffix("\n"))
     else:
-        write_new(out, (made.text + "\n").encode())
+        write_new(out, (made.text.removesuffix("\n") + "\n").encode())
     if made.left_out:
         error_line(f"the proof does not show what event {seq} says, nor its kind: {made.left_out}")
     if made.signed_by:
@@ -85,16 +97,29 @@ def _make(args: Args, bundle: str) -> int:
 
 def _check(args: Args, path: str) -> int:
     from hark import prove
+    from hark.bundle import tlog_proof
     from hark.bundle.frame import MAX_PAYLOAD
     from hark.cli import output
-    from hark.cli.bundles import pinned, read
+    from hark.cli.bundles import pinned, read, witness_keys
 
     root = _root(args.text("root"))
     keys = pinned(args.texts("key"))
     payload_path = args.text("payload")
     payload = None if payload_path is None else read(payload_path, MAX_PAYLOAD, "payload")
+    witnesses = witness_keys(args.texts("witness"))
     data = read(path, prove.MAX_FILE, "proof")
+    as_tlog = tlog_proof.is_one(data)
+    if witnesses and not as_tlog:
+        raise UsageError("-witness goes only with a tlog-proof, which hark prove -tlog makes")
     try:
+        if as_tlog:
+            from hark.cli.prove_tlog import report
+            from hark.tlogproof import check
+
+            found = check(data, root=root, keys=keys, witnesses=witnesses, payload=payload)
+            print("\n".join(report(found)))
+            sys.stdout.flush()
+            return 0
         checked = prove.check(data, root=root, keys=keys, payload=payload)
     except BundleError as error:
         output.say(f"REJECTED: {path}: {error}")
