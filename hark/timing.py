@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mediator.config import Recorder
 
 _DECIDED: Final = (ev.DnsDecision, ev.EgressDecision)
+_UNCERTAIN: Final = (*_DECIDED, ev.Input)
 _PLAYED: Final = (ev.Branch, ev.PolicyLoaded)
 """What a replay does again of the operator's side: it is recorded at the time of its release."""
 
@@ -38,7 +39,8 @@ class Moment(NamedTuple):
     time_ns: int
     wall_ns: int
     awaited: bool = True
-    """Whether it comes in each time: not so what is decided of names and connections."""
+    """Whether a release says that it came in: not so of all that is decided of names and connections, and of
+    input that there was at the start."""
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class Walls:
         """Take the next event; return when the wall clock was moved, if it was."""
         if isinstance(event, ev.Branch):
             self.wall_ns, self.time_ns = event.wall_ns, time_ns
-        awaited = not isinstance(event, _DECIDED)
+        awaited = not isinstance(event, _UNCERTAIN)
         return Moment(time_ns, self.at(time_ns), awaited) if moves(event) else None
 
 

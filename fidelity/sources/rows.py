@@ -73,10 +73,17 @@ STATIC: Final = (
     *KERNEL_WRITES, "getrandom.libc", "names", "/dev/random", "/dev/urandom", "proc uuid", "boot_id",
     "set order", "folder", "cpus",
 )  # fmt: skip
+OWN_READS: Final = "Bun reads files by system calls of its own, which no interposed library sees"
+OWN_WAKING: Final = "Bun wakes up every 100 ms; how often before a timer is due depends on the machine"
+BY_NANOTIME: Final = "the JVM seeds it with the monotonic clock, which keeps the machine's own rate"
 CPUS: Final = "the count is the machine's: no record of it is kept"
 NOT_COVERED: Final[dict[tuple[str, str], str]] = {
     **{("Go", source): UNSHIMMED for source in STATIC},
     **{("static C", source): UNSHIMMED for source in STATIC},
+    ("Go", "id"): UNSHIMMED,
+    **{("Claude Code", source): OWN_READS for source in ("/dev/random", "/dev/urandom", "proc uuid")},
+    ("Claude Code", "sleep"): OWN_WAKING,
+    **{("OpenJDK", source): BY_NANOTIME for source in ("chance", "chance.threads", "set order")},
     ("", "cpus"): CPUS,
     (
         "",

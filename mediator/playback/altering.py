@@ -5,16 +5,17 @@ credentials are put in after it, and signatures made after that.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from hark.patch.apply import Sent
+if TYPE_CHECKING:
+    from hark.patch.apply import Sent
 
 
 @dataclass(frozen=True, slots=True)
 class Altered:
     """What is asked in place of what the agent asked, and why, in words."""
 
-    sent: Sent
+    sent: "Sent"
     why: str
 
 
@@ -28,6 +29,6 @@ class Altering(Protocol):
         """
         ...
 
-    def altered(self, exchange: int, sent: Sent) -> Altered | str | None:
+    def altered(self, exchange: int, sent: "Sent") -> Altered | str | None:
         """Return what is asked instead; None: what the agent asked; or why it cannot be, in words."""
         ...

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hark.bundle.events import Event, Input
 from hark.errors import BundleError
@@ -26,9 +26,11 @@ from hark.replay.pieces import Action, Branched, Data, End, Head, Part, Piece, R
 from hark.replay.recorded import Recorded, words_of
 from hark.replay.score import Score
 from hark.replay.talks import Differs, LiveTalk
-from mediator.playback.altering import Altering
 from mediator.playback.clock import Clock, Idle, RealClock, Starved, always_idle, never_starved
 from mediator.playback.report import Divergence, Report, stall
+
+if TYPE_CHECKING:
+    from mediator.playback.altering import Altering  # a replay alters nothing, and need not load what could
 
 STALL_S: Final = 5.0  # more than a program takes to start another; below what a person waits without asking
 STALL_TIMES: Final = 3  # of what the recording took: this machine may be slower

@@ -72,6 +72,12 @@ def test_the_page_is_told_when_what_comes_in_next_came_in() -> None:
     assert page.nexts == [11_000, 11_000, 15_000, 15_000, None]
 
 
+def test_only_what_is_released_each_time_counts_as_what_comes_in_next() -> None:
+    chunk, named = ev.LlmResponseChunk(0, b"x"), ev.DnsDecision("a.example", allowed=True)
+    found = moments([(1, ev.Input("streams", b"null")), (2, named), (3, chunk)], STARTED)
+    assert [one.awaited for one in found] == [False, False, True]
+
+
 def test_the_record_begins_at_nothing_whenever_the_clock_was_made() -> None:
     ours = Ours()
     made, _ = timing(ours)
