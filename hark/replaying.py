@@ -105,10 +105,11 @@ def replay(
     *,
     say: Say,
     ask: Ask | None,
+    meanwhile: Callable[[], object] = bool,
 ) -> Course:
     """Replay a bundle. Raises HarkError where nothing was started.
 
-    `ask` is there where a person can be asked.
+    `ask` is there where a person can be asked; `meanwhile` is done while the agent starts.
     """
     own = own_key(environ)
     recalled = recall(asked.bundle, own=own, truncated=asked.truncated)
@@ -123,7 +124,8 @@ def replay(
         for note in staged.notes:
             say(note)
         place = find_place(asked.output, asked.key, environ, say)
-        return _played(recalled, staged, asked, place, environ, signer=signer, say=say)
+        parts = recalled, staged, asked, place, environ
+        return _played(*parts, signer=signer, say=say, meanwhile=meanwhile)
 
 
 def fill(
@@ -180,6 +182,7 @@ def _played(
     *,
     signer: str,
     say: Say,
+    meanwhile: Callable[[], object],
 ) -> Course:
     """Launch, leave the network, and play. Whatever is wrong with the host leaves it unreplayed."""
     stand_in = Turns()
@@ -189,6 +192,7 @@ def _played(
             offline.leave_network()
             run = Replayed(staged.prepared, place, boundary, environ, say=say, recalled=recalled, asked=asked)
             stand_in.run = run
+            run.meanwhile = meanwhile
             try:
                 run.play()
                 return run.course(signer, staged, asked)

@@ -105,6 +105,8 @@ class Run:
         self.piecemeal: Piecemeal | None = None
         self.limit: str | None = None
         self.stopped: str | None = None
+        self.meanwhile: Callable[[], object] = bool
+        """Done while the agent starts. MUST be quick: nobody waits for the agent's end until it returns."""
         self.began_at = 0
         """Unix nanoseconds at which the times of the record's events begin to count."""
         # Held open from before the agent starts, but opened after the fork: no process inside has it.
@@ -247,6 +249,7 @@ class Run:
             timer.daemon = True
             timer.start()
         follower = self._follow(mediator)
+        self.meanwhile()
         try:
             return self.boundary.wait()
         finally:

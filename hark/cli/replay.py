@@ -46,7 +46,6 @@ def run(args: Args) -> int:
     isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
     from hark.cli.bundles import checked
     from hark.cli.run import say
-    from hark.judging import judge
     from hark.replaying import Asked, replay
     from hark.restaging import Given
 
@@ -65,17 +64,24 @@ def run(args: Args) -> int:
     )
     answer = set_output_apart() if args.flag("json") else None
     try:
-        course = replay(asked, os.environ, say=say, ask=asker())
+        course = replay(asked, os.environ, say=say, ask=asker(), meanwhile=load_judging)
     except PolicyError as error:
         raise UsageError(str(error)) from error
     except (ConfinementError, RecordError) as error:
         raise ReplayError(str(error)) from error
+    from hark.judging import judge
+
     judgement = judge(course)
     for line in judgement.lines():
         say(line)
     if answer is not None:
         print_json(answer, judgement.record())
     return judgement.exit_code
+
+
+def load_judging() -> None:
+    """Load what the verdict needs."""
+    import hark.judging  # noqa: F401
 
 
 def set_output_apart() -> int:
