@@ -276,7 +276,7 @@ class Broker:
         """Tell whether a value stands in header fields: in a part of one, or in all values put together."""
         values = b"".join([value for _, value in fields])
         parts = b"\n".join(chain.from_iterable(fields))
-        return self._values.has(normal(parts + b"\0" + values))  # a NUL is in no value, however it is spelled
+        return self._values.has(normal(parts + b"\1" + values))  # which is in no value, however it is spelled
 
     def refusal(self, found: FoundError) -> Refused:
         """Say why something with a placeholder in it is not sent."""

@@ -114,6 +114,13 @@ def before(pair: Pair) -> bytes:
 
 def respell(turned: Turned, found: Mapped, raw: bytes, place: Place) -> bytes:
     """Return `turned.text` spelled as what it replaces was, with the same breaks where the length agrees."""
+    first, last = found.starts[turned.start], found.ends[turned.end - 1]
+    if last - first == turned.end - turned.start and raw[first:last] == found.text[turned.start : turned.end]:
+        return placed(turned.text, place)  # as it is: a body may hold thousands
+    wide = _between(raw, found, turned)
+    if wide is not None:
+        text = placed(turned.text, place)
+        return wide.join(text[i : i + 1] for i in range(len(text)))
     units = [raw[found.starts[i] : found.ends[i]] for i in range(turned.start, turned.end)]
     if len(units) != len(turned.text):
         telling = [unit for i, unit in enumerate(units, turned.start) if found.text[i] in _ALNUM]
@@ -126,6 +133,16 @@ def respell(turned: Turned, found: Mapped, raw: bytes, place: Place) -> bytes:
         gap = raw[found.ends[number - 1] : found.starts[number]] if i else b""
         spelled += gap + (placed(char, place) if len(unit) == 1 else like(unit, char))
     return bytes(spelled)
+
+
+def _between(raw: bytes, found: Mapped, turned: Turned) -> bytes | None:
+    """Return the NULs that stand between each two characters, as in UTF-16 and UTF-32; None in other texts."""
+    text, count = found.text[turned.start : turned.end], turned.end - turned.start - 1
+    whole = raw[found.starts[turned.start] : found.ends[turned.end - 1]]
+    size, rest = divmod(len(whole) - 1, count) if count else (1, 0)
+    if size == 1 or rest or whole[::size] != text or whole.count(0) != len(whole) - len(text):
+        return None
+    return bytes(size - 1)
 
 
 def _turn_base64(needle: Needle, at: int, text: bytes, *, final: bool) -> Turned | Short:

@@ -2,14 +2,15 @@ r"""How a text may be spelled on its way: percent signs, escapes of JSON, entiti
 
 Always: `normal` undoes every spelling in which programs commonly pass a printable character on (`%73`,
 `\u0073`, `\x73`, `&#115;`, `&#x73;`, each also escaped once more) and drops what breaks a text into lines
-(blanks, `\n` and `\r` in JSON, lone backslashes). `mapped` is the same, and says for each byte of the result
+(blanks, `\n` and `\r` in JSON, lone backslashes), and NUL, which stands beside each character in UTF-16 and
+UTF-32. `mapped` is the same, and says for each byte of the result
 which bytes it was. So a credential is looked for once, in the normal text, however it was spelled.
 
 Not done here: base64 and hexadecimal, which are texts of their own (`mediator.encodings`).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -18,7 +19,7 @@ from urllib.parse import quote
 ROUNDS: Final = 3
 """A text within a text (JSON in a form, in JSON) is undone so often; nobody nests deeper."""
 WIDEST: Final = 12  # bytes of the longest common spelling of one character: `\\\\u0073`, `&amp;#x0073;`
-_BLANKS: Final = b" \t\r\n\v\f\\"
+_BLANKS: Final = b" \t\r\n\v\f\\\0"
 _NAMED: Final = {b"amp": b"&", b"quot": b'"', b"lt": b"<", b"gt": b">", b"apos": b"'"}
 _AMPERSAND: Final = re.compile(rb"&amp;")
 _ENTITY: Final = re.compile(rb"&(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|(quot|lt|gt|apos));")
@@ -27,7 +28,7 @@ _ESCAPE: Final = re.compile(rb"\\(?<!\\\\)\\*+(?:[uU]00|x)([0-9a-fA-F]{2})")
 would be read in quadratic time, and no other thread runs while an expression is matched."""
 _PERCENT: Final = re.compile(rb"%([2-7][0-9a-fA-F]|0[9aAdD])")
 _BREAKS: Final = re.compile(rb"\\(?<!\\\\)\\*+[nrt]")
-_LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f]+")
+_LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f\0]+")
 _BEGUN: Final = re.compile(
     rb"(?:\\+(?:[uU]0?|[uU]00[0-9a-fA-F]?|x[0-9a-fA-F]?)?|(?:%(?:25)*)+[0-9a-fA-F]?"
     rb"|&(?:amp;){0,3}(?:a?m?p?|#[xX]?[0-9a-fA-F]{0,7}|[a-z]{0,4}))\Z"
@@ -59,8 +60,8 @@ class Mapped:
     """A normal text; `starts[i]` to `ends[i]` is what its byte i was in the text as it came."""
 
     text: bytes
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
 def normal(data: bytes) -> bytes:
@@ -82,6 +83,8 @@ def normal(data: bytes) -> bytes:
 
 def mapped(data: bytes) -> Mapped:
     """Return the same text as `normal`, with where each byte of it came from. Much slower."""
+    if normal(data) == data:
+        return Mapped(data, range(len(data)), range(1, len(data) + 1))
     whole = Mapped(data, list(range(len(data))), list(range(1, len(data) + 1)))
     for _ in range(ROUNDS):
         size = len(whole.text)
@@ -157,8 +160,8 @@ def _through(
         if new == found.group():
             continue
         text += before.text[at:begin] + new
-        starts += before.starts[at:begin]
-        ends += before.ends[at:begin]
+        starts.extend(before.starts[at:begin])
+        ends.extend(before.ends[at:begin])
         if new:
             starts.append(before.starts[begin])
             ends.append(before.ends[end - 1])
@@ -166,4 +169,6 @@ def _through(
     if not at:
         return before
     text += before.text[at:]
-    return Mapped(bytes(text), starts + before.starts[at:], ends + before.ends[at:])
+    starts.extend(before.starts[at:])
+    ends.extend(before.ends[at:])
+    return Mapped(bytes(text), starts, ends)

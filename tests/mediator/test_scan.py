@@ -2,6 +2,7 @@
 
 import base64
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -36,13 +37,54 @@ def cut(stream: bytes, size: int) -> list[bytes]:
         lambda text: b"".join(b"%%%02X" % char for char in text),
         lambda text: b"".join(b"\\u%04X" % char for char in text),
         lambda text: b"".join(b"&#x%02X;" % char for char in text),
+        lambda text: text.decode().encode("utf-16-le"),
+        lambda text: text.decode().encode("utf-32-be"),
     ],
-    ids=["plain", "hex", "base64", "lines", "lines-in-json", "percent", "json", "entities"],
+    ids=[
+        *("plain", "hex", "base64", "lines", "lines-in-json", "percent", "json", "entities"),
+        *("utf-16", "utf-32"),
+    ],
 )
 def test_a_needle_is_replaced_at_every_cut_spelled_as_it_was(form: object, size: int) -> None:
     spell = form
     stream = b"data: " + spell(SECRET) + b"\n\n"  # type: ignore[operator]
     assert passed(cut(stream, size)) == b"data: " + spell(STAND_IN) + b"\n\n"  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("coding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_a_stand_in_of_another_length_leaves_a_wide_text_one(coding: str) -> None:
+    texts = [f"before {word} behind".encode(coding) for word in ("other-value", "else-and-longer")]
+    for size in (1, 7, 1000):
+        assert passed(cut(texts[0], size)) == texts[1]
+
+
+UNSEEN = {
+    "base32": base64.b32encode(SECRET),
+    "octal": b"".join(b"\\%03o" % char for char in SECRET),
+    "quoted-printable": b"".join(b"=%02X" % char for char in SECRET),
+    "list of numbers": json.dumps(list(SECRET)).encode(),
+    "signs between": SECRET.hex(":").encode(),
+    "base64 of UTF-16": base64.b64encode(SECRET.decode().encode("utf-16-le")),
+    "part of the value": SECRET[:-1],
+}
+
+
+@pytest.mark.parametrize("encoding", UNSEEN)
+def test_the_limit_an_encoding_of_which_the_threat_model_says_so_is_not_seen(encoding: str) -> None:
+    assert passed([UNSEEN[encoding]]) == UNSEEN[encoding]
+    said = " ".join((Path(__file__).parents[2] / "docs/threat-model.md").read_text().split())
+    assert encoding.partition(" of ")[0].removeprefix("base64") in said
+
+
+def test_blanks_between_the_characters_stay_what_they_are() -> None:
+    spaced, broken = (gap.join(SECRET.decode()).encode() for gap in (" ", "\n"))
+    assert passed([spaced]) == " ".join(STAND_IN.decode()).encode()
+    assert passed([broken]) == "\n".join(STAND_IN.decode()).encode()
+
+
+def test_a_body_of_nothing_but_needles_is_replaced_whole() -> None:
+    for gap in (b"", b" ", b"\0"):
+        assert passed(cut(SECRET * 3000 + gap + SECRET, 1 << 12)) == STAND_IN * 3000 + gap + STAND_IN
 
 
 @given(

@@ -27,6 +27,8 @@ SPELLED = {
     "entities": lambda text: "".join(f"&#{ord(char)};" for char in text),
     "hexadecimal-entities": lambda text: "".join(f"&#x{ord(char):04X};" for char in text),
     "percent-in-json": lambda text: json.dumps(quote(text, safe="")).replace("%", "\\u0025"),
+    "utf-16": lambda text: text.encode("utf-16-be").decode(),
+    "utf-32": lambda text: text.encode("utf-32-le").decode(),
     "lines": lambda text: "\r\n ".join(text[at : at + 5] for at in range(0, len(text), 5)),
     "lines-in-json": lambda text: "\\n".join(text[at : at + 5] for at in range(0, len(text), 5)),
 }
@@ -53,6 +55,7 @@ ATOMS = [
     b"38;",
     b"r",
     b"t",
+    b"\0",
 ]
 
 
@@ -86,7 +89,7 @@ def test_a_mapped_text_is_the_normal_one(data: bytes) -> None:
     assert found.text == normal(data)
     assert len(found.starts) == len(found.ends) == len(found.text)
     assert all(start < end for start, end in zip(found.starts, found.ends, strict=True))
-    assert found.starts == sorted(found.starts)
+    assert list(found.starts) == sorted(found.starts)
 
 
 @pytest.mark.parametrize(
