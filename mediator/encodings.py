@@ -136,7 +136,7 @@ def respell(turned: Turned, found: Mapped, raw: bytes, place: Place) -> bytes:
 
 
 def _between(raw: bytes, found: Mapped, turned: Turned) -> bytes | None:
-    """Return the NULs that stand between each two characters, as in UTF-16 and UTF-32; None in other texts."""
+    """Return the NULs that stand between each two characters, as in UTF-16; None in other texts."""
     text, count = found.text[turned.start : turned.end], turned.end - turned.start - 1
     whole = raw[found.starts[turned.start] : found.ends[turned.end - 1]]
     size, rest = divmod(len(whole) - 1, count) if count else (1, 0)
