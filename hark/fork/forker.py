@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hark import outward, policy_file, record
 from hark.bundle.events import PolicyLoaded
 from hark.caller import Caller, home_of
-from hark.errors import UntrustedError
+from hark.errors import PolicyError, UntrustedError
 from hark.grants import writable
 from hark.patch.where import Point
 from hark.policy.model import Policy, Secret
@@ -20,6 +20,7 @@ from hark.preparation import Prepared, refuse_leaks
 from hark.recalled import Recalled
 from hark.replaying import recorded_frames
 from hark.restaging import parsed, without_secrets
+from hark.visible import visible
 from mediator.branching import InForce
 from mediator.playback.standins import behind
 
@@ -84,6 +85,24 @@ def forker_of(
     proxies = outward.proxies(environ, prepared.plan) if given.via_proxy else None
     notes = tuple(_notes(prepared, policy, held, own=own))
     return Forker(then, ways, outward.roots(given.roots), proxies, notes)
+
+
+def refuse_values(prepared: Prepared, forker: Forker, written: Mapping[str, bytes]) -> None:
+    """Refuse what the forker wrote if a real value stands in it in any form: the agent would read it.
+
+    `written` maps what it is called to its text. Raises PolicyError.
+    """
+    from mediator.credentials import Broker
+
+    broker = Broker(prepared.secrets, later=forker.then.secrets)
+    held = {secret.name: secret.placeholder for secret in prepared.secrets}
+    for what, text in written.items():
+        name = broker.real_value_in(text)
+        if name is not None:
+            raise PolicyError(
+                f"{what} has the value of secrets.{name} in it, which neither agent nor record may have; "
+                f"write its placeholder there: {visible(held.get(name, name))}"
+            )
 
 
 def _values(prepared: Prepared, policy: Policy, caller: Caller) -> dict[str, str]:

@@ -21,12 +21,13 @@ from hark.bundle.lineage import Lineage
 from hark.errors import ConfinementError, ReplayError
 from hark.fork.asking import Asking
 from hark.fork.editing import SOURCE, Editor, made, told
-from hark.fork.forker import Forker, Outward, forker_of, policy_then
+from hark.fork.forker import Forker, Outward, forker_of, policy_then, refuse_values
 from hark.fork.point import Turn, settle
 from hark.keeping import Place, find_place
 from hark.patch.rewrite import Rewrites
 from hark.patch.where import Side
 from hark.recalled import Recalled, recall
+from hark.replay import jsonform
 from hark.replaying import Asked, Replayed, Turns, fill, pieces
 from hark.restaging import Given, giver_of, parsed, refuse_hostile, stage
 from hark.run import Run, Say
@@ -105,6 +106,7 @@ def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | Non
         differing = fill(recalled, asked, giver, folders, recorded.snapshot.max_bytes)
         staged = stage(recalled, recorded, given, folders, environ, giver=giver)
         forker = forker_of(staged.prepared, live, wanted.outward, environ, own=own is not None)
+        refuse_values(staged.prepared, forker, _written(turn, wanted.rewrites))
         notes = (*staged.notes, *differing, *turn.notes, *forker.notes)
         for note in notes:
             say(note)
@@ -116,6 +118,17 @@ def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | Non
         )
         place = find_place(asked.output, asked.key, environ, say)
         return _played(Told(recalled, turn, forker, wanted, signer, notes), prepared, place, environ, say=say)
+
+
+def _written(turn: Turn, rewrites: Rewrites) -> dict[str, bytes]:
+    """Return what the forker would have sent or answered, by what it is called."""
+    patch = {} if turn.patch is None else {"the patch": turn.patch.raw + turn.patch.note.encode()}
+    model = {} if rewrites.model is None else {"-model": rewrites.model.encode()}
+    return {
+        **patch,
+        **model,
+        **{f"-set {pointer}": jsonform.spell(value) for pointer, value in rewrites.sets},
+    }
 
 
 def _with_grants(given: Given, read: tuple[str, ...], write: tuple[str, ...]) -> Given:

@@ -10,7 +10,7 @@ from typing import Final
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
-from hark.bundle.outcome import describe
+from hark.bundle.outcome import RECORDER_FAILED, describe, split
 from hark.errors import ReplayError
 from hark.fork.forking import Outcome
 from hark.replaying import frames_of
@@ -84,7 +84,7 @@ def judge(outcome: Outcome) -> Verdict:
         if why:
             denials += 1
             denied = denied or Refused(frame.seq, asked, why)
-    word, why = _word(outcome)
+    word, why = _unwritten(outcome, end) or _word(outcome)
     return Verdict(word, why, outcome, end, denied, denials, events)
 
 
@@ -108,6 +108,14 @@ def _denial(event: object) -> str:
             return event.note.removeprefix(ev.REFUSED)
         case _:
             return ""
+
+
+def _unwritten(outcome: Outcome, end: RunEnd | None) -> tuple[str, str] | None:
+    """Tell of a live part that is not all on record: what the agent did then says nothing."""
+    if outcome.branch is None or (end is not None and split(end.reason)[0] != RECORDER_FAILED):
+        return None
+    why = outcome.failure or (split(end.reason)[1] if end is not None else "") or "its record breaks off"
+    return INCOMPLETE, f"it was ended where it was live, since it could not be recorded: {visible(why)}"
 
 
 def _word(outcome: Outcome) -> tuple[str, str]:

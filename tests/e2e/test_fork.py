@@ -394,3 +394,17 @@ def test_a_client_of_http_2_is_answered_from_the_recording_and_then_live(
     assert ended.stdout == "Hello. Thank you.again"
     assert [seen.path for seen in upstream.seen[before:]] == ["/again"]
     assert "REPLAY-EQUAL" in ok(rootless.hark("replay", rootless.project.parent / "fork.hark")).stderr
+
+
+@pytest.mark.attack
+def test_a_real_value_in_what_the_forker_wrote_starts_nothing(rootless: Desk, upstream: Upstream) -> None:
+    """The control is the first test, whose patch has none. It would have been in the record, or ended it."""
+    record(rootless, upstream)
+    before = len(upstream.seen)
+    patch = stripped(rootless, STRIP | {"with": REAL, "note": REAL})
+    for words in (("-patch", patch), ("-set", f'/k="{REAL}"'), ("-model", REAL)):
+        ended = ok(fork(rootless, "-at", "page.example/today", *words, *live(rootless, upstream)), 2)
+        assert "has the value of secrets.TOKEN in it" in ended.stderr
+        assert REAL not in ended.stdout + ended.stderr
+    assert not (rootless.project.parent / "fork.hark").exists()
+    assert len(upstream.seen) == before

@@ -1,12 +1,13 @@
 """Secrets come from the forker alone, stand behind the recorded placeholders, and are missing otherwise."""
 
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
 from hark.bundle import events as ev
 from hark.errors import PolicyError, UntrustedError
-from hark.fork.forker import Forker, Outward, forker_of, policy_then
+from hark.fork.forker import Forker, Outward, forker_of, policy_then, refuse_values
 from hark.patch.where import Point, Side
 from hark.patch.world import changes_world
 from hark.policy.model import Policy, Secret, SecretSpec
@@ -95,3 +96,17 @@ def test_a_strangers_rules_lead_nowhere_on_the_forkers_side(tmp_path: Path) -> N
     own = tmp_path / "own.toml"
     own.write_bytes(raw)
     assert then(tmp_path, raw, str(own)).rules[0].upstream is not None
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "spelled", [VALUE, b64encode(VALUE.encode()).decode(), VALUE.replace("-", r"\u002d")]
+)
+def test_a_value_in_what_the_forker_wrote_is_refused_before_anything_starts(spelled: str) -> None:
+    forker = given(Policy(secrets=(spec(),)))
+    with pytest.raises(
+        PolicyError, match=r"the patch has the value of secrets\.TOKEN .*" + PLACEHOLDER
+    ) as why:
+        refuse_values(prepared(), forker, {"the patch": b'{"with": "x %s"}' % spelled.encode()})
+    assert VALUE not in str(why.value)
+    refuse_values(prepared(), forker, {"the patch": PLACEHOLDER.encode(), "-model": b"large"})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hark.bundle import events as ev
+from hark.bundle.bounds import RunEnd
 from hark.errors import ReplayError
 from hark.fork.forking import Outcome
 from hark.fork.point import settle
@@ -80,3 +81,14 @@ def test_every_other_verdict_says_what_to_do(
 def test_a_fork_that_broke_down_is_no_verdict_on_the_agent(tmp_path: Path) -> None:
     with pytest.raises(ReplayError, match="broke down"):
         judged(tmp_path, live=False, failure="the disk is full")
+
+
+@pytest.mark.parametrize("reason", ["recorder-failed: the disk is full", None])
+def test_a_live_part_that_could_not_be_recorded_is_incomplete(tmp_path: Path, reason: str | None) -> None:
+    end = None if reason is None else RunEnd(reason=reason)
+    recalled = recall(bundle(tmp_path / "parent.hark", *EXCHANGE))
+    branch = ev.Branch(recalled.verified.root, 5, "response", verified=1)
+    cut = bundle(tmp_path / "cut.hark", *EXCHANGE[:1], branch, *EXCHANGE[1:], end=end, seal=end is not None)
+    verdict = judged(tmp_path, bundle=cut, applied=False)
+    assert (verdict.word, verdict.exit_code) == (INCOMPLETE, 1)
+    assert "could not be recorded: " in verdict.why
