@@ -111,12 +111,16 @@ class PlayedServer(layer.Layer):
         while not self.over and (part := self._playback.upcoming(self._exchange)) is not None:
             turn = TurnHook(part, self._stream_id)
             yield turn
-            if self._playback.live and not turn.granted and not self.over:
+            if self._playback.live and not turn.granted and not self.over and self._has_more():
                 yield ReceiveHttp(AnswerFailed(self._stream_id, NO_MORE))
             if self.over or not turn.granted:
                 break
             yield from self._let_in(part)
         self.over = True
+
+    def _has_more(self) -> bool:
+        """Tell whether anything is to come yet; a WebSocket that was left ends with the agent's next word."""
+        return self._playback.upcoming(self._exchange) is not None
 
     def _let_in(self, part: Part | None) -> layer.CommandGenerator[None]:
         """Say a part that has its turn, and what comes with it. One that cannot be read has diverged."""

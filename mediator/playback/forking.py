@@ -16,7 +16,7 @@ from hark.bundle.events import Event, LlmResponseEnd, RequestChunk
 from hark.replay.pieces import Branched, Part, Refused, Withheld
 from hark.replay.recorded import Recorded
 from hark.replay.score import Score
-from hark.replay.talks import LiveTalk, Talk
+from hark.replay.talks import Talk
 from mediator.playback.altering import Altering
 from mediator.playback.playback import Playback
 from mediator.playback.report import Divergence
@@ -80,7 +80,7 @@ class Forking(Playback):
         live = self.score.of(exchange)
         if not self.live or part is None or live is None or live.recorded is None:
             return part
-        return None if live.recorded.talk is not None and _waits(live.recorded.talk, part) else part
+        return None if live.recorded.talk is not None and self.is_left(live.recorded.talk, part) else part
 
     def along_with(self, exchange: int, before: Part) -> Part | None:
         """As of a Playback; live, each part has its turn at once."""
@@ -99,11 +99,9 @@ class Forking(Playback):
         self.score.released(part)
         return True
 
-    async def next_of(self, talk: LiveTalk) -> Part | None:
-        """As of a Playback; live, nothing that the agent has to say something for."""
-        if self.live and (talk.part is None or _waits(talk.talk, talk.part)):
-            return None
-        return await super().next_of(talk)
+    def is_left(self, talk: Talk, part: Part) -> bool:
+        """As of a Playback; live, nothing comes that the agent has to say something for."""
+        return self.live and _waits(talk, part)
 
     async def _input(self, seq: int) -> bool:
         """Standard input goes on being offered; what was typed at a terminal ends."""
@@ -136,9 +134,19 @@ class Forking(Playback):
             if waiting.part is branch or waiting.go.done():
                 continue
             fit = seq not in never and not isinstance(waiting.part.piece, (Refused, Withheld))
+            fit = fit and not self._is_answer_to_more(waiting.part)
             if fit:
                 self.score.released(waiting.part)
             waiting.go.set_result(fit)
+
+    def _is_answer_to_more(self, part: Part) -> bool:
+        """Tell whether a part came after something that the agent has not said in its conversation."""
+        talk = self.score.talks.whose(part)
+        if talk is not None:
+            return self.is_left(talk.talk, part)
+        live = next((one for one in self.score.under_way.values() if one.part is part), None)
+        recorded = None if live is None else live.recorded
+        return recorded is not None and recorded.talk is not None and self.is_left(recorded.talk, part)
 
 
 def _waits(talk: Talk, part: Part) -> bool:
