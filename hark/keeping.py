@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hark.anchoring.making import Anchoring
     from hark.bundle.tree_head import SigningKey
 
 
@@ -24,10 +25,16 @@ class Place:
     path: str
     output: str | None
     key: SigningKey
+    anchor: Anchoring | None = None
+    """What is to be done with the signed tree head, once it is sealed."""
 
 
 def find_place(
-    output: str | None, key_file: str | None, environ: Mapping[str, str], say: Callable[[str], None]
+    output: str | None,
+    key_file: str | None,
+    environ: Mapping[str, str],
+    say: Callable[[str], None],
+    anchor: Anchoring | None = None,
 ) -> Place:
     """Settle key and paths. Raises PolicyError or UsageError; says so if a key had to be made."""
     from hark import ids, keys
@@ -46,4 +53,4 @@ def find_place(
     if output is not None:
         check_destination(output)
     path = store.run_path(store.ensure_runs_directory(environ), run_id)
-    return Place(run_id, path, output, key)
+    return Place(run_id, path, output, key, anchor)

@@ -25,6 +25,7 @@ from launcher import ssh
 from launcher.plan import Grant, Plan
 
 if TYPE_CHECKING:
+    from hark.anchoring.making import Anchoring
     from mediator.proxy import Proxies
 
 CA_BUNDLE: Final = "/run/hark/ca-bundle.pem"
@@ -52,6 +53,8 @@ class Options:
     """`--unsafe-allow-all`."""
     snapshot: bool = True
     """Not with `-no-snapshot`."""
+    anchor: "Anchoring | None" = None
+    """What `-anchor` asks for, with the options that go with it."""
 
 
 @dataclass(frozen=True, slots=True)

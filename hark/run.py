@@ -31,6 +31,7 @@ from launcher.supervise import launch
 if TYPE_CHECKING:
     from hark.bundle.deliver import Destination
     from hark.bundle.events import Event
+    from hark.bundle.tree_head import TreeHead
     from hark.bundle.writer import Writer
     from hark.follow import Follower
     from hark.piecemeal import Piecemeal
@@ -65,7 +66,7 @@ def run(options: Options, environ: Mapping[str, str], *, terminal: bool, say: Sa
     prepared = prepare(options, environ, terminal=terminal)
     for line in policy_file.said_of(prepared.policy, options.policy, prepared.plan.workdir):
         say(line)
-    place = find_place(options.output, options.key, environ, say)
+    place = find_place(options.output, options.key, environ, say, options.anchor)
     with launch(prepared.plan) as boundary:
         return Run(prepared, place, boundary, environ, say=say, show=show).play()
 
@@ -448,7 +449,17 @@ class Run:
             kept = self.destination.path
         writer.close()
         self.say(f"recorded {sealed.leaf_count} events in {kept}")
+        self._anchor(kept, sealed.tree_head)
         return True
+
+    def _anchor(self, path: str, head: TreeHead | None) -> None:
+        """Have the sealed file anchored where that was asked for, and say what came of it."""
+        if self.place.anchor is None or head is None:
+            return
+        from hark.anchoring.sealed import anchored
+
+        for sentence in anchored(path, self.place.key, self.place.anchor, head):
+            self.say(sentence)
 
     def _changes(self, before: dict[str, bytes]) -> dict[str, int]:
         """Return what other programs act on and the agent has changed or made, with numbers of files."""

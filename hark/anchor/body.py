@@ -46,12 +46,12 @@ def _first(spec: Object) -> Claim:
     if digest.get("algorithm") != "sha256":
         raise MalformedError("the log's entry is over another hash than SHA-256")
     content = jsonform.octets(signature, "content")
-    pem = jsonform.octets(jsonform.child(signature, "publicKey"), "content")
+    armoured = jsonform.octets(jsonform.child(signature, "publicKey"), "content")
     try:
         value = bytes.fromhex(jsonform.text(digest, "value"))
     except ValueError:
         raise MalformedError("the log's entry has a digest that is not hexadecimal") from None
-    label, der = _unpem(pem)
+    label, der = _unpem(armoured)
     return Claim(value, content, **{"key" if label == _KEY else "certificate": der})
 
 
@@ -72,14 +72,14 @@ def _second(spec: Object) -> Claim:
 def request_v1(claim: Claim) -> bytes:
     """Write what a log of version 1 is asked to take in."""
     label = _KEY if claim.key else _CERTIFICATE
-    pem = _pem(label, claim.key or claim.certificate)
+    text = pem(label, claim.key or claim.certificate)
     return jsonform.dump(
         {
             "apiVersion": V1,
             "kind": KIND,
             "spec": {
                 "data": {"hash": {"algorithm": "sha256", "value": claim.digest.hex()}},
-                "signature": {"content": base64(claim.signature), "publicKey": {"content": base64(pem)}},
+                "signature": {"content": base64(claim.signature), "publicKey": {"content": base64(text)}},
             },
         }
     )
@@ -95,7 +95,8 @@ def request_v2(claim: Claim) -> bytes:
     )
 
 
-def _pem(label: str, der: bytes) -> bytes:
+def pem(label: str, der: bytes) -> bytes:
+    """Write DER as PEM."""
     text = base64(der)
     lines = [text[at : at + _PEM_LINE] for at in range(0, len(text), _PEM_LINE)]
     return "\n".join([f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""]).encode()

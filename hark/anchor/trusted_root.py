@@ -72,11 +72,11 @@ def parse(data: bytes) -> TrustedRoot:
 def _log(value: Object) -> Log:
     key = jsonform.child(value, "publicKey")
     log_id = jsonform.octets(jsonform.child(value, "logId"), "keyId")
-    period = _period(key.get("validFor", {}))
+    believed = period(key.get("validFor", {}))
     if value.get("hashAlgorithm", "SHA2_256") != "SHA2_256":
         raise MalformedError("the trust root has a log of another hash than SHA-256")
     return Log(
-        names(jsonform.text(value, "baseUrl")), log_id, PublicKey(jsonform.octets(key, "rawBytes")), period
+        names(jsonform.text(value, "baseUrl")), log_id, PublicKey(jsonform.octets(key, "rawBytes")), believed
     )
 
 
@@ -99,11 +99,12 @@ def _authority(value: Object) -> Authority:
     return Authority(
         name,
         tuple(jsonform.octets(one, "rawBytes") for one in certificates),
-        _period(value.get("validFor", {})),
+        period(value.get("validFor", {})),
     )
 
 
-def _period(value: object) -> Period:
+def period(value: object) -> Period:
+    """Read `validFor`."""
     if not isinstance(value, dict):
         raise MalformedError("validFor is not of the right type")
     start, end = value.get("start"), value.get("end")

@@ -31,6 +31,8 @@ SPEC: Final = Spec(
         options.KEEP,
         Option("o", "where the fork's own bundle goes; without it, where `hark ls` finds it", "OUT"),
         options.SIGN,
+        Option("anchor", "put the fork's signed tree head into a transparency log when it is sealed"),
+        *options.ANCHORED,
         options.VERDICT,
     ),
     positionals=(Positional("BUNDLE", "the bundle to fork, or the id of a run of this machine"),),
@@ -84,6 +86,7 @@ def _editor(text: str) -> str:
 
 
 def _wanted(args: Args) -> "Wanted":
+    from hark.cli.anchoring import asked_for_run
     from hark.cli.bundles import checked
     from hark.fork.forker import Outward
     from hark.fork.forking import Wanted
@@ -117,4 +120,5 @@ def _wanted(args: Args) -> "Wanted":
             None if model is None else read_model(model), tuple(read_set(word) for word in args.texts("set"))
         ),
         outward=Outward(args.texts("upstream"), args.texts("upstream-ca"), args.flag("via-proxy")),
+        anchor=asked_for_run(args),
     )

@@ -28,6 +28,7 @@ COMMANDS: Final = (
     "trust",
     "doctor",
     "verify",
+    "anchor",
     "inspect",
     "prove",
     "redact",

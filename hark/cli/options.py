@@ -32,5 +32,14 @@ OUTWARD: Final = (
 )
 """Of what goes live in the middle of a recording: how servers are reached."""
 
+ANCHORED: Final = (
+    Option("rekor", "anchor in the log at this address, of version 1 or 2, not in the public one", "URL"),
+    Option("tsa", "have this authority stamp the time (RFC 3161); with -rekor", "URL", repeat=True),
+    Option("signing-config", "take logs, clocks and authorities from this signing_config.json", "FILE"),
+    Option("trusted-root", "believe those in this trusted_root.json, not the public ones", "FILE"),
+    Option("identity", "anchor under your identity (OIDC, as a CI gives it), not with the run's key"),
+)
+"""Of what makes an anchor: whom to ask, and whom to believe."""
+
 PINNED: Final = Option("key", "accept only a bundle signed by this public key", "HEX|FILE", repeat=True)
 """Of what reads a bundle and writes something about it."""

@@ -33,6 +33,8 @@ SPEC: Final = Spec(
             "unsafe-allow-all", "deny nothing: every host and port may be reached, and the record says so"
         ),
         Option("no-snapshot", "keep no copy of the project in the bundle; a replay then has no files"),
+        Option("anchor", "put the signed tree head into a transparency log when the run is sealed"),
+        *shared.ANCHORED,
         Option("via-proxy", "dial upstreams through the proxy that HTTPS_PROXY and HTTP_PROXY name"),
     ),
     about=(
@@ -51,6 +53,7 @@ def run(args: Args) -> int:
     from hark.installation import isolate_imports
 
     isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    from hark.cli.anchoring import asked_for_run
     from hark.preparation import Options
     from hark.run import run as run_command
 
@@ -69,6 +72,7 @@ def run(args: Args) -> int:
         via_proxy=args.flag("via-proxy"),
         snapshot=not args.flag("no-snapshot"),
         allow_all=args.flag("unsafe-allow-all"),
+        anchor=asked_for_run(args),
     )
     return run_command(options, os.environ, terminal=_has_terminal(), say=say, show=show)
 

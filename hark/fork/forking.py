@@ -36,6 +36,7 @@ from launcher.report import NeverStarted
 from launcher.supervise import Boundary, launch
 
 if TYPE_CHECKING:
+    from hark.anchoring.making import Anchoring
     from hark.bundle.events import Branch
     from hark.preparation import Prepared
     from hark.replay.score import Score
@@ -61,6 +62,8 @@ class Wanted:
     """Makes the patch, where there is none."""
     rewrites: Rewrites = field(default_factory=Rewrites)
     outward: Outward = field(default_factory=Outward)
+    anchor: Anchoring | None = None
+    """Whom to ask for an anchor of the fork's own bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | Non
             upstream_roots=forker.roots,
             proxies=forker.proxies,
         )
-        place = find_place(asked.output, asked.key, environ, say)
+        place = find_place(asked.output, asked.key, environ, say, wanted.anchor)
         return _played(Told(recalled, turn, forker, wanted, signer, notes), prepared, place, environ, say=say)
 
 

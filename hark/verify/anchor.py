@@ -2,11 +2,11 @@
 
 What always holds: nothing is asked of a network; what is believed is the file that the caller names, or the
 trust root of the public logs as the installed `sigstore` package ships it; nothing in a bundle adds to it.
-`sigstore` itself is imported only to anchor under an identity (`identity_bundle`), its data only where there
+`sigstore` itself is imported only to get the identity that an anchor is made under, its data only where there
 is an anchor to judge.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hark.bundle.anchor import Anchor, artifact, is_certified
@@ -23,6 +23,7 @@ PUBLIC: Final = "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev"
 """The folder of the `sigstore` package in which the data of the public logs lies."""
 MAX_ROOT: Final = 4 << 20  # bytes of a trust root; the public one has 10 kB
 NOT_OURS: Final = AnchorResult(ANCHOR_REJECTED, "the sigstore bundle is not written as hark writes one")
+TOKEN_VARIABLE: Final = "SIGSTORE_IDENTITY_TOKEN"  # noqa: S105 - its name
 NO_PROOF: Final = "it names an entry in a log, and holds no proof of it"
 
 
@@ -114,3 +115,23 @@ def _is_ours(bundle: bytes) -> bool:
     from hark.anchor import entry
 
     return entry.write(entry.parse(bundle)) == bundle
+
+
+def identity_token(environ: Mapping[str, str]) -> str:
+    """Return an identity token: SIGSTORE_IDENTITY_TOKEN, or what the surroundings (a CI's runner) give.
+
+    Raises UsageError where there is none.
+    """
+    if token := environ.get(TOKEN_VARIABLE, "").strip():
+        return token
+    from sigstore.oidc import IdentityError, detect_credential
+
+    try:
+        found: str | None = detect_credential()
+    except IdentityError as error:
+        raise UsageError(f"no identity token could be had here: {error}") from None
+    if not found:
+        raise UsageError(
+            f"there is no identity here: {TOKEN_VARIABLE} is not set, and this is no CI that gives one"
+        )
+    return found

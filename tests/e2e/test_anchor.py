@@ -1,0 +1,95 @@
+"""`hark run -anchor` with a real log on loopback: sealed first, then anchored, or said not to be."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from demo import translog
+from demo.translog import Translog
+from tests.e2e.rig import Desk, ok
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def log(at: Desk) -> Iterator[Translog]:
+    folder = at.project.parent / "log"
+    folder.mkdir()
+    with translog.serving(folder) as served:
+        for path in (folder, *folder.iterdir()):
+            path.chmod(0o755)
+        yield served
+
+
+def anchoring(log: Translog) -> list[str]:
+    return ["-anchor", f"-signing-config={log.signing_config}", f"-trusted-root={log.trusted_root}"]
+
+
+def verified(at: Desk, log: Translog, bundle: object = None) -> dict[str, object]:
+    shown = at.hark("verify", "-json", f"-trusted-root={log.trusted_root}", str(bundle or at.bundle))
+    found: dict[str, object] = json.loads(shown.stdout)
+    return found
+
+
+def test_a_run_is_anchored_when_it_is_sealed(at: Desk, log: Translog) -> None:
+    ended = ok(at.run(*anchoring(log), "--", "sh", "-c", "echo done"))
+    assert "done" in ended.stdout
+    assert "hark: It is anchored: entry 3 of 127.0.0.1:" in ended.stderr
+    found = verified(at, log)
+    assert (found["verdict"], found["anchored"]) == ("VERIFIED", True)
+    assert oct(at.bundle.stat().st_mode & 0o777) == "0o600"
+    assert at.bundle.stat().st_uid == at.user.uid
+    assert [path.name for path in at.project.parent.glob(".run.hark*")] == []
+
+
+@pytest.mark.parametrize(
+    ("service", "lie"), [("v2", "500"), ("v2", "garbage"), ("v2", "checkpoint"), ("tsa", "500")]
+)
+def test_whatever_the_log_does_the_run_is_sealed_with_its_own_exit_code(
+    at: Desk, log: Translog, service: str, lie: str
+) -> None:
+    log.lie(service, lie)
+    ended = ok(at.run(*anchoring(log), "--", "sh", "-c", "exit 7"), 7)
+    assert "hark: not anchored: " in ended.stderr
+    assert f"hark anchor {at.bundle} tries again" in ended.stderr
+    found = verified(at, log)
+    assert (found["verdict"], found["anchored"], found["anchors"]) == ("VERIFIED", False, [])
+    log.lie(service)
+    again = [word for word in anchoring(log) if word != "-anchor"]
+    assert "It is anchored" in ok(at.hark("anchor", *again, at.bundle)).stdout
+    assert verified(at, log)["anchored"]
+
+
+def test_ctrl_c_while_a_log_is_silent_leaves_the_run_as_it_ended(rootless: Desk) -> None:
+    folder = rootless.project.parent / "log"
+    folder.mkdir()
+    with translog.serving(folder) as log:
+        for path in (folder, *folder.iterdir()):
+            path.chmod(0o755)
+        log.lie("v2", "hang")
+        words = ("run", "-o", rootless.bundle, *anchoring(log), "--", "sh", "-c", "exit 7")
+        with rootless.start(*words, process_group=0) as process:
+            deadline = time.monotonic() + 30
+            while not rootless.bundle.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(1.0)
+            os.killpg(process.pid, signal.SIGINT)
+            err = process.communicate(timeout=20)[1].decode()
+        assert process.returncode == 7, err
+        assert "not anchored: it was interrupted" in err
+        assert verified(rootless, log)["verdict"] == "VERIFIED"
+
+
+def test_options_of_an_anchor_that_nobody_asked_for_are_refused_before_anything_starts(
+    rootless: Desk,
+) -> None:
+    ended = rootless.run("-rekor=https://log.example", "--", "touch", "made")
+    assert ended.returncode == 125
+    assert "-rekor goes only with -anchor" in ended.stderr
+    ended = rootless.run("-anchor", "-signing-config=nowhere", "--", "touch", "made")
+    assert ended.returncode == 125
+    assert not (rootless.project / "made").exists()
