@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from fidelity import badge
 from fidelity.controls import Control
 from fidelity.shape import ROOT, Folder, folders
 
@@ -144,6 +145,7 @@ def write(
         *(SOURCE_TABLE, sources[0] if sources else NO_SOURCES),
     ]
     page.write_text("\n".join(parts))
+    badge.write(page)
 
 
 def kept_rows(text: str) -> dict[str, str]:
