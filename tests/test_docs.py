@@ -18,11 +18,30 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCKS = [block for document in DOCUMENTS for block in blocks(ROOT, document)]
 POLICY = [block for block in BLOCKS if block.info == ("toml", "policy")]
 REFUSED = [block for block in BLOCKS if block.info == ("toml", "refused")]
-CONSOLE = [block for block in BLOCKS if block.info[:1] == ("console",)]
+NEXT = "next"
+"""Behind a fence's language: the block goes on where the one before it in the document ended."""
+
+
+def stories(found: list[Block]) -> list[list[Block]]:
+    """Console blocks, each with those that go on from it: commands, or `python agent.py next`, a file."""
+    told: list[list[Block]] = []
+    for block in found:
+        if block.info[-1:] == (NEXT,):
+            told[-1].append(block)
+        elif block.info[:1] == ("console",):
+            told.append([block])
+    return told
+
+
+CONSOLE = stories(BLOCKS)
 
 
 def place(block: Block) -> str:
     return block.where
+
+
+def beginning(story: list[Block]) -> str:
+    return story[0].where
 
 
 @pytest.mark.parametrize("block", POLICY, ids=place)
@@ -104,9 +123,19 @@ def run_block(block: Block, folder: Path, built: Path | None = None) -> None:
         assert agree(example.lines, printed), f"{block.where}: {example.command}\n{done.stdout}"
 
 
-def is_slow(block: Block) -> bool:
-    """A block that starts an agent needs the kernel's features."""
-    return any(re.match(r"make demo|hark run", example.command) for example in shown(block.text))
+def run_story(story: list[Block], folder: Path, built: Path | None = None) -> None:
+    """Run the blocks of a story in one folder, and write its files there."""
+    for at, block in enumerate(story):
+        if block.info[:1] == ("console",):
+            run_block(block, folder, None if at else built)
+        else:
+            (folder / block.info[1]).write_text(block.text)
+
+
+def is_slow(story: list[Block]) -> bool:
+    """A story that starts an agent needs the kernel's features."""
+    texts = [block.text for block in story if block.info[:1] == ("console",)]
+    return any(re.search(r"make demo|\bhark run ", one.command) for text in texts for one in shown(text))
 
 
 @pytest.fixture(scope="module")
@@ -121,18 +150,19 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shims")
 
 
-@pytest.mark.parametrize("block", [block for block in CONSOLE if not is_slow(block)], ids=place)
-def test_a_console_block_shows_what_the_program_prints(block: Block, folder: Path) -> None:
-    run_block(block, folder)
+@pytest.mark.parametrize("story", [story for story in CONSOLE if not is_slow(story)], ids=beginning)
+def test_a_console_block_shows_what_the_program_prints(story: list[Block], folder: Path) -> None:
+    run_story(story, folder)
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("block", [block for block in CONSOLE if is_slow(block)], ids=place)
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("story", [story for story in CONSOLE if is_slow(story)], ids=beginning)
 def test_a_console_block_with_a_run_shows_what_the_program_prints(
-    block: Block, tmp_path: Path, built: Path
+    story: list[Block], tmp_path: Path, built: Path
 ) -> None:
-    run_block(
-        block, tmp_path, built
+    run_story(
+        story, tmp_path, built
     )  # a project of its own: keys that other blocks made in theirs would be named
 
 
