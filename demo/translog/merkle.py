@@ -55,3 +55,29 @@ def _subproof(old: int, leaves: list[bytes], *, whole: bool) -> list[bytes]:
     if old <= k:
         return [*_subproof(old, leaves[:k], whole=whole), root(leaves[k:])]
     return [*_subproof(old - k, leaves[k:], whole=False), root(leaves[:k])]
+
+
+def consistent(old: int, size: int, old_root: bytes, root: bytes, proof: list[bytes]) -> bool:
+    """Whether `proof` leads to both roots (RFC 9162, section 2.1.4.2)."""
+    if old == size:
+        return not proof and old_root == root
+    if old == 0:
+        return not proof
+    nodes = [old_root, *proof] if old.bit_count() == 1 else list(proof)
+    if not nodes or old > size:
+        return False
+    at, last = old - 1, size - 1
+    while at & 1:
+        at, last = at >> 1, last >> 1
+    first = second = nodes.pop(0)
+    for node in nodes:
+        if last == 0:
+            return False
+        if at & 1 or at == last:
+            first, second = node_hash(node, first), node_hash(node, second)
+            while at and not at & 1:
+                at, last = at >> 1, last >> 1
+        else:
+            second = node_hash(second, node)
+        at, last = at >> 1, last >> 1
+    return last == 0 and (first, second) == (old_root, root)

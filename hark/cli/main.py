@@ -31,6 +31,7 @@ COMMANDS: Final = (
     "anchor",
     "inspect",
     "prove",
+    "witness",
     "redact",
     "report",
     "export",
