@@ -1,13 +1,17 @@
 """Print each case in which a client sees something else through hark than without it: see docs/interop.md."""
 
+import os
 import sys
 
-from tests.interop import http2, websocket
+from tests.interop import grpc_go, http2, websocket
 
 
 def main() -> None:
-    """Run the suites that are named, or all."""
-    for name, suite in (("websocket", websocket), ("http2", http2)):
+    """Run the suites that are named, or all that can be run."""
+    suites = {"websocket": websocket, "http2": http2, "grpc": grpc_go}
+    if not sys.argv[1:] and "GRPC_INTEROP" not in os.environ:
+        del suites["grpc"]
+    for name, suite in suites.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
         run, differ = 0, 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop import http2, websocket
+from tests.interop import grpc_go, http2, websocket
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,8 @@ def test_the_page_names_every_difference(name, suite):
     assert found == [line for line in listed.splitlines() if line.startswith(f"- {name}: ")]
 
 
-@pytest.mark.parametrize(("name", "suite"), [("websocket", websocket), ("http2", http2)])
-def test_the_page_counts_the_cases(name, suite):
-    cases = websocket.cases() if suite is websocket else http2.CASES
+@pytest.mark.parametrize(
+    ("name", "cases"), [("websocket", websocket.cases()), ("http2", http2.CASES), ("grpc", grpc_go.CASES)]
+)
+def test_the_page_counts_the_cases(name, cases):
     assert re.search(rf"^\| {name} \| {len(cases)} \|", PAGE.read_text(), re.MULTILINE)
