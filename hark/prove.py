@@ -6,11 +6,12 @@ characters, whatever the bundle calls its run. A payload, from the file or from 
 its leaf hash is the proved one, and a kind only with its payload, since the leaf covers both and a proof
 neither. Where a checked proof's root came from is always said, since a proof that brings its own root along
 proves nothing about any run; so is whether run and number of events are more than the file's word, since a
-root covers neither. Making and checking the proof itself is `hark.verify.prove`'s.
+root covers neither. Anchors of the tree head go along under `anchors`, and are judged again by whoever
+checks. Making and checking the proof itself is `hark.verify.prove`'s.
 """
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hark.bundle import proof as proofs
 from hark.bundle.bounds import kind_name
@@ -20,7 +21,11 @@ from hark.bundle.proof import ProofFile
 from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, TruncatedError
 from hark.verify import prove as core
-from hark.verify.result import TRUNCATED
+from hark.verify import proved_anchors as anchored
+from hark.verify.result import TRUNCATED, AnchorResult
+
+if TYPE_CHECKING:
+    from hark.verify.anchor import Trust
 
 MAX_INLINE: Final = 1 << 20  # bytes of payload that a proof file carries; more would bury the proof
 MAX_FILE: Final = 4 << 20  # twice MAX_INLINE in hex, and a proof beside it
@@ -54,6 +59,8 @@ class Checked(NamedTuple):
     signed_by: bytes
     pinned: bool
     """That key is one that the caller named: then run and number of events are the signer's word too."""
+    anchors: tuple[AnchorResult, ...] = ()
+    """What became of the anchors in the file; none of them is rejected."""
 
 
 def make(path: str, seq: int) -> Made:
@@ -71,6 +78,8 @@ def make(path: str, seq: int) -> Made:
     left_out = _left_out(payload)
     record["kind"] = frame.kind
     record["payload"] = None if payload is None or left_out else payload.hex()
+    if proven.result.anchors and (anchors := anchored.of_bundle(path)):
+        record["anchors"] = anchors
     text = json.dumps(record, indent=2).replace(
         "\x7f", "\\u007f"
     )  # the control character that json lets through
@@ -84,10 +93,19 @@ def _left_out(payload: bytes | None) -> str:
 
 
 def check(
-    data: bytes, *, root: bytes | None = None, keys: tuple[bytes, ...] = (), payload: bytes | None = None
+    data: bytes,
+    *,
+    root: bytes | None = None,
+    keys: tuple[bytes, ...] = (),
+    payload: bytes | None = None,
+    trust: "Trust | None" = None,
 ) -> Checked:
-    """Check a proof file. Raises BundleError unless everything that was asked for holds."""
+    """Check a proof file. Raises BundleError unless everything that was asked for holds.
+
+    Anchors are judged by `trust`, that of the public logs unless given.
+    """
     raw = _object(data)
+    held = raw.pop("anchors", None)
     claimed, inline = _kind(raw.pop("kind", None)), _inline(raw.pop("payload", None))
     file = proofs.from_json(json.dumps(raw))
     checked = core.check(file, root=root, keys=keys, payload=payload if claimed is None else None)
@@ -100,7 +118,8 @@ def check(
     else:
         source = FROM_PINNED_KEY if keys else FROM_UNKNOWN_KEY if checked.signed_by else FROM_FILE
     shown = inline if payload is None else payload
-    return Checked(file, kind, shown, source, checked.signed_by, checked.pinned)
+    anchors = () if held is None else anchored.judged_in(held, file.tree_head, trust)
+    return Checked(file, kind, shown, source, checked.signed_by, checked.pinned, anchors)
 
 
 def _frame(path: str, seq: int) -> Frame:

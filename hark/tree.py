@@ -43,6 +43,8 @@ class Node(NamedTuple):
     end: RunEnd | None = None
     unreadable: bool = False
     """Not even its header can be read."""
+    anchors: int = 0
+    """Anchors that stand in its footer; what they are worth is for `hark verify` to say."""
 
 
 class Placed(NamedTuple):
@@ -75,7 +77,10 @@ def look(path: str) -> Node | None:
             for chunk in walk:
                 node = _take(node, chunk)
             block = file.footer_block(walk.at) if walk.end == AT_FOOTER else None
-            return node if block is None else node._replace(root=decode_footer(block).root)
+            if block is None:
+                return node
+            footer = decode_footer(block)
+            return node._replace(root=footer.root, anchors=len(footer.anchors))
     except BundleError:
         return Node(path, "", unreadable=True) if os.path.lexists(path) else None
 

@@ -22,12 +22,15 @@ SPEC: Final = Spec(
         Option(
             "witness", "with -check of a tlog-proof: the witness that must have cosigned", "KEY", repeat=True
         ),
+        Option(
+            "trusted-root", "with -check: judge anchors by this trusted_root.json, not the public one", "FILE"
+        ),
         Option("payload", "with -check: compare the event with the payload bytes in FILE", "FILE"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to prove from; not with -check", optional=True),),
     about="""\
 A proof is made only after the whole bundle has verified. It is JSON, holds the event's payload (up to
-1 MiB) and the signed tree head, and can be checked offline, without the other events.
+1 MiB), the signed tree head and its anchors, and can be checked offline, without the other events.
 
 A proof brings its own root along. So -check says where the root came from: from you (-root), from a
 tree head signed by a key that you pinned (-key), from a tree head whose key nobody vouched for, or
@@ -48,7 +51,7 @@ HASH_DIGITS: Final = 64
 def run(args: Args) -> int:
     """Make a proof, or check one."""
     making = ("seq", "out", "tlog")
-    checking = ("root", "key", "witness", "payload")
+    checking = ("root", "key", "witness", "trusted-root", "payload")
     bundle, proof = args.optional("BUNDLE"), args.text("check")
     if proof is None:
         _refuse(args, checking, "goes only with -check FILE")
@@ -101,12 +104,13 @@ def _check(args: Args, path: str) -> int:
     from hark.bundle.frame import MAX_PAYLOAD
     from hark.cli import output
     from hark.cli.bundles import pinned, read, witness_keys
+    from hark.cli.verify import trust
 
     root = _root(args.text("root"))
     keys = pinned(args.texts("key"))
     payload_path = args.text("payload")
     payload = None if payload_path is None else read(payload_path, MAX_PAYLOAD, "payload")
-    witnesses = witness_keys(args.texts("witness"))
+    witnesses, believed = witness_keys(args.texts("witness")), trust(args.text("trusted-root"))
     data = read(path, prove.MAX_FILE, "proof")
     as_tlog = tlog_proof.is_one(data)
     if witnesses and not as_tlog:
@@ -120,7 +124,7 @@ def _check(args: Args, path: str) -> int:
             print("\n".join(report(found)))
             sys.stdout.flush()
             return 0
-        checked = prove.check(data, root=root, keys=keys, payload=payload)
+        checked = prove.check(data, root=root, keys=keys, payload=payload, trust=believed)
     except BundleError as error:
         output.say(f"REJECTED: {path}: {error}")
         return BundleError.exit_code
@@ -155,7 +159,8 @@ def _report(checked: "Checked") -> list[str]:
         lines.append(output.cut(f"  event  {event}", output.width(sys.stdout)))
     lines.append(f"  leaf   {file.leaf_hash.hex()}")
     lines.append(f"  root   {file.root.hex()}")
-    return [*lines, f"         {_source(checked)}"]
+    lines.append(f"         {_source(checked)}")
+    return [*lines, *(f"         {anchor.sentence()}" for anchor in checked.anchors)]
 
 
 def _verdict(checked: "Checked") -> str:

@@ -9,6 +9,7 @@ from hark.errors import BundleError, ReplayError, TruncatedError
 
 if TYPE_CHECKING:
     from hark.report.page import Other
+    from hark.verify.anchor import Trust
     from hark.verify.result import Result
 
 SPEC: Final = Spec(
@@ -18,6 +19,7 @@ SPEC: Final = Spec(
         Option("against", "lay the run beside that of another bundle: a fork beside its parent", "BUNDLE"),
         Option("o", "write to OUT, which must not exist (default: the bundle's name with .html)", "OUT"),
         options.PINNED,
+        Option("trusted-root", "judge anchors by this trusted_root.json, not by the public one", "FILE"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to read; it is verified first"),),
     about="""\
@@ -40,6 +42,7 @@ def run(args: Args) -> int:
 
     from hark.cli import output
     from hark.cli.bundles import checked, pinned, refuse_existing, write_new_text
+    from hark.cli.verify import trust
     from hark.report.making import Made, pieces
     from hark.report.page import Parts, page
     from hark.unchanged import Unchanged
@@ -48,8 +51,9 @@ def run(args: Args) -> int:
     path, against = checked(args.positional("BUNDLE")), args.text("against")
     out = args.text("o") or f"{path.removesuffix('.hark')}.html"
     refuse_existing(out)
-    result, lines = _verified(path, pinned(args.texts("key")))
-    other = None if against is None else _other(checked(against))
+    believed = trust(args.text("trusted-root"))
+    result, lines = _verified(path, pinned(args.texts("key")), believed)
+    other = None if against is None else _other(checked(against), believed)
     name = os.path.basename(path)
     with TemporaryFile("w+", encoding="utf-8") as talk, TemporaryFile("w+", encoding="utf-8") as listed:
         made = Made(talk, listed)
@@ -73,24 +77,24 @@ def run(args: Args) -> int:
     return TruncatedError.exit_code if result.verdict == TRUNCATED else 0
 
 
-def _verified(path: str, keys: tuple[bytes, ...]) -> "tuple[Result, list[str]]":
+def _verified(path: str, keys: tuple[bytes, ...], believed: "Trust | None") -> "tuple[Result, list[str]]":
     from hark.cli.bundles import own_key
     from hark.cli.verify import lines
     from hark.verify.result import BROKEN, REJECTED
     from hark.verify.steps import verify
 
-    result = verify(path, keys, own=own_key())
+    result = verify(path, keys, own=own_key(), trust=believed)
     if result.verdict in {BROKEN, REJECTED}:
         raise BundleError(f"there is no report on a bundle that does not verify: {result.line()}")
     return result, lines(result)
 
 
-def _other(path: str) -> "Other":
+def _other(path: str, believed: "Trust | None") -> "Other":
     from hark.report.making import Made
     from hark.report.page import Other
     from hark.unchanged import Unchanged
 
-    result, lines = _verified(path, ())
+    result, lines = _verified(path, (), believed)
     made = Made()
     try:
         made.read(Unchanged(path, result).frames())

@@ -57,9 +57,9 @@ def _line(placed: "Placed") -> str:
     requests = "1 request" if node.requests == 1 else f"{node.requests} requests"
     ended = describe(node.end) if node.root or node.end else "it has no seal"
     what = visible(" ".join(node.command)) if placed.depth == 0 else ""
-    parts = [
-        part for part in (_lineage(placed), ended, requests, f"{node.time_ns / 1e9:.1f} s", what) if part
-    ]
+    anchored = "anchor not checked" if node.anchors else ""
+    took = f"{node.time_ns / 1e9:.1f} s"
+    parts = [part for part in (_lineage(placed), ended, requests, took, anchored, what) if part]
     return f"{'  ' * placed.depth}{name}  {', '.join(parts)}"
 
 
@@ -96,6 +96,7 @@ def _record(placed: "Placed") -> dict[str, object]:
         "requests": node.requests,
         "time_ns": node.time_ns,
         "end": None if end is None else {"exit_code": end.exit_code, "reason": end.reason},
+        "anchors": node.anchors,
         "unreadable": node.unreadable,
         "verified": False,
     }

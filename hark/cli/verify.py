@@ -60,9 +60,10 @@ def run(args: Args) -> int:
 
     keys = pinned(args.texts("key"))
     witnesses = witness_keys(args.texts("witness"))
+    believed = trust(args.text("trusted-root"), args.texts("log-witness"), required=args.flag("anchored"))
     path = checked(args.positional("BUNDLE"))
     try:
-        result = verify(path, keys, own=own_key(), trust=trust(args), witnesses=witnesses)
+        result = verify(path, keys, own=own_key(), trust=believed, witnesses=witnesses)
     except BundleError as error:
         return _no_bundle(error, as_json=args.flag("json"))
     if args.flag("json"):
@@ -73,9 +74,8 @@ def run(args: Args) -> int:
     return result.exit_code
 
 
-def trust(args: Args) -> "Trust | None":
-    """Return what the options of anchors say; None where none of them is given."""
-    root, witnesses, required = args.text("trusted-root"), args.texts("log-witness"), args.flag("anchored")
+def trust(root: str | None, witnesses: tuple[str, ...] = (), *, required: bool = False) -> "Trust | None":
+    """Return what options on anchors say; None where none of them is given."""
     if root is None and not witnesses and not required:
         return None
     from hark.cli.bundles import read

@@ -157,3 +157,30 @@ def test_without_an_identity_here_it_says_where_one_would_come_from(log, bundle)
     }
     code, _, err = anchor(log, bundle, "-identity", env=unset)
     assert (code, "SIGSTORE_IDENTITY_TOKEN is not set" in err) == (2, True)
+
+
+def test_a_proof_carries_the_anchor_and_its_check_says_what_it_is_worth(log, bundle, tmp_path):
+    assert by_key(log, bundle).code == 0
+    proof = tmp_path / "p.json"
+    assert hark("prove", "-seq", "3", "-out", proof, bundle).code == 0
+    key = ("-key", sample.KEY.public_key.hex())
+    code, out, _ = hark("prove", "-check", proof, "-trusted-root", log.trusted_root, *key)
+    assert (code, "It is anchored: entry 3 of 127.0.0.1:" in out) == (0, True)
+    code, out, _ = hark("prove", "-check", proof, *key)
+    assert (code, "Its anchor is not checkable" in out) == (0, True)
+    changed = json.loads(proof.read_text())
+    changed["anchors"][0]["bundle"] = changed["anchors"][0]["bundle"].replace(
+        '"treeSize":"4"', '"treeSize":"5"'
+    )
+    proof.write_text(json.dumps(changed))
+    code, out, _ = hark("prove", "-check", proof, "-trusted-root", log.trusted_root, *key)
+    assert (code, out.startswith("REJECTED: ")) == (1, True)
+
+
+def test_a_report_and_the_tree_name_the_anchor(log, bundle, tmp_path):
+    assert by_key(log, bundle).code == 0
+    page = tmp_path / "page.html"
+    assert hark("report", "-o", page, "-trusted-root", log.trusted_root, bundle).code == 0
+    assert "It is anchored: entry 3 of 127.0.0.1:" in page.read_text()
+    assert "anchor not checked" in hark("tree", tmp_path).out
+    assert json.loads(hark("tree", "-json", tmp_path).out)["anchors"] == 1
