@@ -31,7 +31,7 @@ lock: .venv/.run  ## UPGRADE="name ..." moves those packages
 	.ci/relock
 
 clean:
-	rm -rf .venv .clients .agents build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .clients .agents .injections build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .venv/.run: .ci/lock/run.txt $(LOCKED) .venv/bin/python
 	@.ci/setup run
@@ -46,6 +46,10 @@ clean:
 # Asked for by `make fidelity` alone.
 .agents/.done: .ci/lock/agents.txt .ci/setup .venv/bin/python
 	@.ci/setup agents
+
+# Asked for by hand, before `python -m tests.bench.bench_bisect`.
+.injections/.done: .ci/lock/injections.txt .ci/setup .venv/bin/python
+	@.ci/setup injections
 
 .venv/bin/python:  # missing, or a link to an interpreter that has gone
 	@.ci/setup venv
