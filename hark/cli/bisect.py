@@ -97,7 +97,8 @@ def _wanted(args: Args) -> "Wanted":
     return Wanted(
         replay=Asked(
             bundle=checked(args.positional("BUNDLE")),
-            given=Given(args.text("policy"), args.texts("read"), args.texts("write"), args.text("workdir")),
+            # As for a fork: a policy alone is no word for a stranger's bundle, which is to ask real servers.
+            given=Given(None, args.texts("read"), args.texts("write"), args.text("workdir")),
             trust=args.flag("trust-bundle"),
             trusted_keys=args.text("trusted-keys"),
             output=args.text("o"),

@@ -126,26 +126,24 @@ def test_of_all_messages_the_one_is_found_that_brought_it_in(rootless: Desk, ups
     assert "evil.example" in told["spans"][0]["text"]
 
 
-def test_a_message_that_did_not_lead_to_it_is_said_not_to(rootless: Desk, upstream: Upstream) -> None:
-    """The control of all of this: a search must be able to find nothing."""
+def test_what_did_not_lead_to_it_is_not_blamed(rootless: Desk, upstream: Upstream) -> None:
+    """The control of all of this: a search must be able to find nothing, and say why."""
     options = record(rootless, upstream)
     told = bisect(rootless, "-at", "page.example/about", "-until", EVIL, *options, code=1)
     assert (told["verdict"], told["patch"], told["spans"]) == ("BISECT-UNMOVED", None, [])
 
-
-def test_a_server_that_does_not_obey_any_more_is_not_blamed_on_a_span(
-    rootless: Desk, upstream: Upstream
-) -> None:
-    options = record(rootless, upstream)
-
     @upstream.on("/v1/chat/completions")
     def tame(call: Call) -> None:
-        call.reply(
-            200, b'{"choices": [{"message": {"content": "No."}}]}', [("Content-Type", "application/json")]
-        )
+        kind = [("Content-Type", "application/json")]
+        call.reply(200, b'{"choices": [{"message": {"content": "No."}}]}', kind)
 
-    told = bisect(rootless, "-at", "page.example/today", "-until", EVIL, *options, code=1)
+    words = ("-at", "page.example/today", "-until", EVIL, *options)
+    told = bisect(rootless, *words, folder="tame", code=1)
     assert told["verdict"] == "BISECT-UNSEEN"
+    words = ("bisect", "-at", "all", *options, rootless.bundle)
+    ended = ok(rootless.hark(*words, "-until", "denied host=other.example"), 2)
+    assert "denied host=evil.example" in ended.stderr
+    assert "-until, column 1" in ok(rootless.hark(*words, "-until", "dennied"), 2).stderr
 
 
 def test_an_agent_that_breaks_without_a_text_is_no_finding(rootless: Desk, upstream: Upstream) -> None:
@@ -162,19 +160,6 @@ def test_an_agent_that_breaks_without_a_text_is_no_finding(rootless: Desk, upstr
     told = bisect(rootless, "-at", "page.example/about", "-until", EVIL, *options, code=1)
     assert told["verdict"] == "BISECT-UNCONFIRMED", told["stderr"]
     assert "the agent ended with exit code 1" in told["stderr"]
-
-
-def test_what_the_recording_does_not_show_is_refused_with_what_it_shows(
-    rootless: Desk, upstream: Upstream
-) -> None:
-    options = record(rootless, upstream)
-    ended = rootless.hark(
-        "bisect", "-at", "all", "-until", "denied host=other.example", *options, rootless.bundle
-    )
-    ok(ended, 2)
-    assert "denied host=evil.example" in ended.stderr
-    ended = rootless.hark("bisect", "-at", "all", "-until", "dennied", *options, rootless.bundle)
-    assert "-until, column 1" in ok(ended, 2).stderr
 
 
 @pytest.mark.attack

@@ -7,6 +7,7 @@ import pytest
 
 from hark.bisect.counting import Rule
 from hark.bisect.units import Level
+from hark.bundle import events as ev
 from hark.cli.main import entry
 from hark.errors import ConfinementError, PatchError, PolicyError, ReplayError, UntrustedError
 from tests.support.recordings import bundle
@@ -57,7 +58,30 @@ def test_every_option_reaches_the_bisection_or_each_fork(seen, tmp_path):
     assert wanted.changes == ("-model=large", "-set=/a=1")
     replay = wanted.replay
     assert (replay.bundle, replay.output, replay.key, replay.trust) == (path, "o", "y", True)
-    assert (replay.given.policy, replay.given.read, replay.given.workdir) == ("p", ("r",), "d")
+    assert (replay.given.read, replay.given.write, replay.given.workdir) == (("r",), ("w",), "d")
+
+
+def test_a_policy_alone_is_no_word_for_a_strangers_bundle(tmp_path, capsys, monkeypatch):
+    """It is one for a replay, which asks nobody; the control beside it gives the word."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("hark.bisect.session.Forks", None)
+    page = ((b"content-type", b"text/plain"),)
+    exchange = [
+        ev.LlmRequest("page.example", "GET", "/", exchange=1),
+        ev.ResponseHead(exchange=1, status=200, raw_headers=page),
+        ev.LlmResponseChunk(data=b"Hello there.", exchange=1),
+        ev.LlmResponseEnd(200, exchange=1, raw_headers=page),
+    ]
+    denied = ev.DnsDecision("evil.example", allowed=False)
+    path = bundle(tmp_path / "run.hark", *exchange, denied)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('allow_hosts = ["page.example"]')
+    words = ["bisect", "-at", "page.example/", "-until", "denied", "-policy", str(policy)]
+    assert entry([*words, path]) == 4
+    assert "it was not run" in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()
+    assert entry([*words, "-trust-bundle", path]) == 70  # there are no forks here, and it came to them
 
 
 def test_without_options_it_is_one_trial_by_sentences(seen, tmp_path):
