@@ -3,10 +3,10 @@
     python -m tests.bench.bench_bisect [--forks N] [--write]
 
 Three parts. 200 documents with planted instructions, searched by the bisection itself with a stub in the
-place of forks: it makes each patch on the message and reads what is left, and no process is started.
-AgentDojo's injection texts likewise, where `make .injections/.done` has fetched them. And N documents through
-real forks: an agent, a server and a stub model, recorded and bisected by the installed program, once each.
-All is drawn from one seed; nothing is asserted.
+place of forks: it reads what is left of the texts, no process is started, and the patch that was found is
+made at the end. AgentDojo's injection texts likewise, where `make .injections/.done` has fetched them. And N
+documents through real forks: an agent, a server and a stub model, recorded and bisected by the installed
+program, once each. All is drawn from one seed; nothing is asserted.
 """
 
 import argparse
@@ -29,7 +29,9 @@ from hark.bisect import bisecting
 from hark.bisect.bisecting import Bisection, Outcome, Suspect
 from hark.bisect.counting import Rule, Shown
 from hark.bisect.ddmin import ddmin, probable
-from hark.bisect.driver import Done, Driver, Job
+from hark.bisect.driver import Done, Driver, Job, Question
+from hark.bisect.message import Unit
+from hark.bisect.removal import removal
 from hark.bisect.units import Level
 from hark.patch.changing import Changing
 from hark.patch.model import parse_patch
@@ -46,37 +48,66 @@ PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "bisect.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 _POINT: Final = Point(16, 15, Side.RESPONSE, "GET page.example/today (event 15)")
 WORKERS: Final = 2
-PLANS: Final = ((Level.SENTENCE, "ddmin"), (Level.SENTENCE, "probable"), (Level.WORD, "ddmin"))
 SEARCHES: Final[dict[str, Callable[..., Any]]] = {"ddmin": ddmin, "probable": probable}
+PLANS: Final = tuple((finest, search) for finest in (Level.SENTENCE, Level.WORD) for search in SEARCHES)
+
+
+class Stubbed(Bisection):
+    """A bisection whose questions are units, and no patches: one is made at the end."""
+
+    def _removing(self, suspect: Suspect, units: Sequence[Unit], words: str) -> Question:
+        key = json.dumps(sorted(units)).encode()
+        runner = self.driver.runner
+        assert isinstance(runner, Oracle)
+        runner.units[key] = tuple(units)
+        return Question(suspect.point.at, key)
 
 
 class Oracle:
-    """A Runner without processes: makes the patch, and reads what is left."""
+    """A Runner without processes: reads what is left of the texts, and obeys it as often as the stub does."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
         self._message = case.message
         self._draws = random.Random(f"obeys/{case.number}")
         self._waiting: list[Job] = []
-        self._obeyed: dict[str, bool] = {}
-        """Whether what a question leaves is obeyed, where a run obeys at all."""
+        self._obeyed: dict[bytes, bool] = {}
+        self.units: dict[bytes, tuple[Unit, ...]] = {b"": ()}
 
     def begin(self, job: Job) -> None:
         self._waiting.append(job)
 
     def ended(self) -> Done:
-        job = self._waiting.pop(0)
-        key = job.question.key
-        if key not in self._obeyed:
-            changing = Changing(self._message.headers, [self._message.body], status=200)
-            if job.question.patch:
-                changing.run(parse_patch(job.question.patch))
-            self._obeyed[key] = self._case.obeyed(changing.body)
-        seen = self._obeyed[key] and self._draws.random() < self._case.rate
-        return Done(key, job.trial, Shown.SEEN if seen else Shown.GONE)
+        question, trial = self._waiting.pop(0)
+        if question.patch not in self._obeyed:
+            self._obeyed[question.patch] = self._case.is_obeyed(self._left(self.units[question.patch]))
+        seen = self._obeyed[question.patch] and self._draws.random() < self._case.rate
+        return Done(question.key, trial, Shown.SEEN if seen else Shown.GONE)
 
     def drop(self) -> None:
         self._waiting.clear()
+
+    def _left(self, units: Iterable[Unit]) -> str:
+        """Return what a reader is left with."""
+        gone: dict[int, list[Unit]] = {}
+        for run in self._message.runs(units):
+            gone.setdefault(run.leaf, []).append(run)
+        texts = []
+        for number, leaf in enumerate(self._message.leaves):
+            at = 0
+            for run in gone.get(number, ()):
+                texts.append(leaf.text[at : run.start])
+                at = run.end
+            texts.append(f"{leaf.text[at:]} ")
+        return " ".join("".join(texts).split())
+
+
+def obeyed_after(case: Case, patch: bytes) -> bool:
+    """Make the patch that was found, and tell whether what it leaves is obeyed."""
+    message = case.message
+    changing = Changing(message.headers, [message.body], status=200)
+    changing.run(parse_patch(patch))
+    return case.obeyed(changing.body)
 
 
 @dataclass(frozen=True)
@@ -95,7 +126,6 @@ class Score:
     questions: int
     bound: int
     """Of questions: n^2 + 3n of each level, and those around the search."""
-    ideal: int
 
     @property
     def is_right(self) -> bool:
@@ -108,9 +138,11 @@ def searched(case: Case, search: str, finest: Level) -> Score:
     rule = Rule(TRIALS) if case.rate < 1 else Rule()
     suspect = Suspect(_POINT, case.message)
     driver = Driver(Oracle(case), lambda _: None, 1, 1_000_000)
-    bisection = Bisection(driver, rule, finest, SEARCHES[search], "", lambda _: None)
+    bisection = Stubbed(driver, rule, finest, SEARCHES[search], "", lambda _: None)
     outcome = bisection.run([suspect], b"%d" % case.number)
     stretches = [] if outcome.narrowing is None else _stretches(outcome)
+    if outcome.word == bisecting.FOUND and obeyed_after(case, removal(suspect.message, outcome.units)):
+        outcome.word = "the patch leaves it"
     return scored(case, outcome.word, stretches, outcome.runs, len(driver.tallies), outcome)
 
 
@@ -133,7 +165,7 @@ def scored(
     for text, start, end in stretches:
         found |= {(text, at) for at in _words(text, start, end)}
     spans = [_planted(case, span) for span in case.spans]
-    every = set().union(*spans)
+    every = set().union(*spans, *(_planted(case, text) for text in case.around))
     hits = [span for span in spans if span & found]
     wanted = 1 if case.shape is Shape.TOGETHER else len(spans)
     among = (
@@ -149,12 +181,15 @@ def scored(
         runs,
         questions,
         sum(count * count + 3 * count for count in among) + 4,
-        sum(2 * max(count - 1, 0).bit_length() for count in among) + 4,
     )
 
 
+_WORD: Final = re.compile(r"[^\s<>]+")
+"""A word as it is counted: markup is none, whatever stands beside it."""
+
+
 def _words(text: str, start: int, end: int) -> Iterator[int]:
-    return (word.start() for word in re.finditer(r"\S+", text) if start <= word.start() < end)
+    return (word.start() for word in _WORD.finditer(text) if start <= word.start() < end)
 
 
 def _planted(case: Case, span: str) -> set[tuple[str, int]]:
@@ -215,7 +250,7 @@ def stubbed() -> Iterator[str]:
     missed: dict[str, list[str]] = {}
     for finest, search in PLANS:
         scores = _all(made, search, finest)
-        for shape in Shape:
+        for shape in planted.THIRDS:
             some = [one for one in scores if one.case.shape is shape]
             yield row(f"{shape.value}, by {finest.value}", search, some)
         yield row(f"all, by {finest.value}", search, scores)

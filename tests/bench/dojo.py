@@ -43,7 +43,9 @@ def cases() -> Iterator[Case]:
                     .replace("{model}", "AI model")
                 )
                 body = _filled(suite, name, place, text)
-                yield Case(number, Shape.EITHER, Form.TEXT, body.encode(), (" ".join(goal.split()),), 1.0)
+                yield Case(
+                    number, Shape.ONE, Form.TEXT, body.encode(), (" ".join(goal.split()),), 1.0, (text,)
+                )
                 number += 1
 
 

@@ -49,6 +49,10 @@ class Shape(StrEnum):
     TOGETHER = "two spans, needed together"
     EITHER = "two spans, either suffices"
     NOISY = "one span, obeyed in 80 of 100 runs"
+    ONE = "one span"
+
+
+THIRDS: Final = (Shape.TOGETHER, Shape.EITHER, Shape.NOISY)
 
 
 class Form(StrEnum):
@@ -69,7 +73,10 @@ class Case:
     form: Form
     body: bytes
     spans: tuple[str, ...]
+    """What is obeyed."""
     rate: float
+    around: tuple[str, ...] = ()
+    """What was planted besides: what an attack puts around its goal."""
 
     @property
     def message(self) -> Message:
@@ -78,7 +85,10 @@ class Case:
 
     def obeyed(self, body: bytes) -> bool:
         """Whether what is left is obeyed, where a run obeys at all."""
-        read = read_by_a_model(self.form, body)
+        return self.is_obeyed(read_by_a_model(self.form, body))
+
+    def is_obeyed(self, read: str) -> bool:
+        """The same of texts, spaces made one."""
         found = [span in read for span in self.spans]
         return all(found) if self.shape is Shape.TOGETHER else any(found)
 
@@ -96,7 +106,7 @@ def cases(count: int, seed: int, *, small: bool = False) -> Iterator[Case]:
     """So many cases, the three shapes in turn; `small`: of 2 to 4 kB and no streams, for real forks."""
     for number in range(count):
         draws = random.Random(f"{seed}/{number}")
-        shape = list(Shape)[number % 3]
+        shape = THIRDS[number % 3]
         form = draws.choice([one for one in Form if not (small and one is Form.STREAM)])
         size = draws.randint(2_000, 4_000 if small else 40_000)
         spans = tuple(_planted(draws, number, which) for which in range(1 if shape is Shape.NOISY else 2))
