@@ -30,14 +30,17 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple
 
-from hark.anchor import body, chain, inclusion, note, promise, stamp
+from hark.anchor import body, chain, promise, stamp
 from hark.anchor import entry as entries
 from hark.anchor.entry import Entry, Proof, Signed
 from hark.anchor.jsonform import MalformedError
 from hark.anchor.keys import PublicKey
-from hark.anchor.note import Checkpoint, Note, Verifier
 from hark.anchor.outcome import Held, RejectedError, UncheckableError
 from hark.anchor.trusted_root import Log, TrustedRoot
+from hark.bundle import note
+from hark.bundle.note import Checkpoint, Note, Verifier
+from hark.bundle.sha256tree import root_of
+from hark.errors import BundleError
 
 
 class Time(NamedTuple):
@@ -92,7 +95,9 @@ def judge(
 def _step(number: int) -> Iterator[None]:
     try:
         yield
-    except MalformedError as error:
+    except (RejectedError, UncheckableError):
+        raise
+    except (MalformedError, BundleError) as error:
         raise RejectedError(number, str(error)) from None
 
 
@@ -104,7 +109,7 @@ def _read(data: bytes) -> Read:
     if signed.promised and not signed.entry.promise:
         raise MalformedError("a sigstore bundle of version 0.1 holds the log's promise")
     read = note.parse(proof.checkpoint)
-    return Read(signed, proof, read, note.checkpoint(read))
+    return Read(signed, proof, read, note.checkpoint(read.text))
 
 
 def _signer(signed: Signed, artifact: bytes, key: bytes) -> PublicKey:
@@ -134,10 +139,7 @@ def _log(entry: Entry, root: TrustedRoot) -> Log:
 
 def _check_included(entry: Entry, proof: Proof) -> None:
     """Step 5. A log of version 1 counts its trees through, and its promise covers that number."""
-    try:
-        root = inclusion.root_of(inclusion.leaf_hash(entry.body), proof.leaf, proof.size, proof.path)
-    except ValueError as error:
-        raise MalformedError(f"the inclusion proof is not one: {error}") from None
+    root = root_of(entry.body, proof.leaf, proof.size, proof.path)
     if root != proof.root:
         raise MalformedError("the inclusion proof does not lead from the entry to its root")
     if not entry.promise and entry.number != proof.leaf:
@@ -147,7 +149,8 @@ def _check_included(entry: Entry, proof: Proof) -> None:
 def _check_checkpoint(read: Read, log: Log) -> None:
     """Steps 6 to 8."""
     with _step(6):
-        if not any(note.signed_by(read.note, Verifier(name, log.log_id[:4], log.key)) for name in log.names):
+        key_id = log.log_id[: note.ID_SIZE]
+        if not any(note.is_signed(read.note, name, key_id, log.key.has_signed) for name in log.names):
             raise MalformedError("the checkpoint is not signed by the log's key")
     origin = read.checkpoint.origin
     with _step(7):
@@ -168,7 +171,7 @@ def _cosigned(read: Note, witnesses: Sequence[Verifier]) -> list[Time]:
     """Step 9: when each witness cosigned."""
     found = []
     for witness in witnesses:
-        at = note.cosigned_at(read, witness) if witness.cosigns else None
+        at = note.cosigned_at(read, witness)
         if at is None:
             raise MalformedError(f"the checkpoint is not cosigned by {witness.name}, which was asked for")
         found.append(Time(at, witness.name))

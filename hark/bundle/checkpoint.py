@@ -44,6 +44,8 @@ def read(text: str, public_key: bytes) -> tuple[Checkpoint, Note]:
     """A run's checkpoint, whose signature by the key is good; a BundleError says what is wrong with it."""
     read = note.parse(text)
     found = note.checkpoint(read.text)
+    if note.checkpoint_text(*found) != read.text:
+        raise BundleError("it has lines that no run's checkpoint has")
     if not note.is_signed_by(read, verifier(run_of(found.origin), public_key)):
         raise BundleError("it is not signed by the run's key")
     return found, read

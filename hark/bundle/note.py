@@ -1,23 +1,25 @@
-"""Signed notes, and the checkpoints and cosignatures in them, as C2SP specifies them; Ed25519 alone.
+"""Signed notes, and the checkpoints and cosignatures in them, as C2SP specifies them.
 
 What always holds: what is signed is the text up to and with the line break before the blank line, to the
 byte; a note is read only if it has the specified form to the last character; a signature line of a name or
 key id that was not asked for says nothing. Whose key it is, is not known here.
 
-Signatures are Ed25519 over the text (type 1), or a witness's over a time and the text (type 4). ECDSA and
-ML-DSA are not read here: their lines are passed over like any stranger's.
+Signatures are Ed25519 over the text (type 1), or a witness's over a time and the text (type 4); a key of
+another kind brings its own check (`is_signed`). ML-DSA is not read here: its lines are passed over like any
+stranger's.
 """
 
 import binascii
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
 from hark.bundle.hashing import HASH_SIZE, sha256
 from hark.bundle.tree_head import KEY_SIZE, Signer, is_signature
-from hark.errors import BundleError
+from hark.errors import BundleError, UsageError
 
 MAX_NOTE: Final = 64 << 10  # a checkpoint has three lines, and one for each signature of some 100 characters
-MAX_SIGNATURES: Final = 64  # of which a verifier must take at least 16
+MAX_SIGNATURES: Final = 32  # of which a verifier must take at least 16
 ED25519: Final = 1
 COSIGNATURE: Final = 4
 ID_SIZE: Final = 4
@@ -100,9 +102,9 @@ def is_name(name: str) -> bool:
 
 
 def checkpoint(text: str) -> Checkpoint:
-    """Read a note's text as a checkpoint without extension lines."""
-    lines = text.split("\n")
-    if len(lines) != 4 or not lines[0] or lines[3]:
+    """Read a note's text as a checkpoint. Lines behind the third are the log's own affair, and not empty."""
+    *lines, end = text.split("\n")
+    if len(lines) < 3 or not all(lines) or end:
         raise BundleError("a checkpoint has three lines: origin, size and root")
     size = decimal(lines[1])
     root = unbase64(lines[2])
@@ -129,11 +131,23 @@ def signed(name: str, text: str, signer: Signer) -> str:
     return f"{text}\n{Signature(name, verifier.key_id, signer.sign(text.encode())).line()}"
 
 
-def is_signed_by(note: Note, verifier: Verifier) -> bool:
-    """Whether the key has signed the note: there is a line of its, and each of them is good."""
-    own = [one for one in note.signatures if (one.name, one.key_id) == (verifier.name, verifier.key_id)]
+def is_signed(note: Note, name: str, key_id: bytes, has_signed: Callable[[bytes, bytes], bool]) -> bool:
+    """Whether a key has signed the note: there is a line of its, and each of them is good.
+
+    `has_signed` is asked with the message and the signature.
+    """
+    own = [one for one in note.signatures if (one.name, one.key_id) == (name, key_id)]
     message = note.text.encode()
-    return bool(own) and all(is_signature(verifier.key, one.signature, message) for one in own)
+    return bool(own) and all(has_signed(message, one.signature) for one in own)
+
+
+def is_signed_by(note: Note, verifier: Verifier) -> bool:
+    """Whether an Ed25519 key has signed the note."""
+
+    def has_signed(message: bytes, signature: bytes) -> bool:
+        return is_signature(verifier.key, signature, message)
+
+    return is_signed(note, verifier.name, verifier.key_id, has_signed)
 
 
 def cosigned_at(note: Note, witness: Verifier) -> int | None:
@@ -141,6 +155,8 @@ def cosigned_at(note: Note, witness: Verifier) -> int | None:
 
     A BundleError if a line of its is not good.
     """
+    if witness.kind != COSIGNATURE:
+        return None
     own = [one for one in note.signatures if (one.name, one.key_id) == (witness.name, witness.key_id)]
     return max((_cosigned(note.text, one.signature, witness) for one in own), default=None)
 
@@ -165,13 +181,27 @@ def verifier_key(text: str) -> Verifier:
     """Read a key as logs and witnesses publish theirs: `NAME+ID+BASE64`."""
     name, _, rest = text.strip().partition("+")
     digits, _, encoded = rest.partition("+")
-    data = unbase64(encoded)
+    data = unbase64(encoded) if encoded else b""
     if not is_name(name) or len(data) != 1 + KEY_SIZE or data[0] not in {ED25519, COSIGNATURE}:
         raise BundleError("a verifier key is NAME+ID+KEY, of Ed25519 (C2SP signed-note)")
     verifier = Verifier(name, data[0], data[1:])
     if digits != verifier.key_id.hex():
         raise BundleError(f"the verifier key of {name} is damaged: its id is not that of its name and key")
     return verifier
+
+
+def witness_keys(texts: Sequence[str], option: str) -> tuple[Verifier, ...]:
+    """The witnesses that a command's `option` named; a UsageError for what is no witness's key."""
+    found = []
+    for text in texts:
+        try:
+            found.append(verifier_key(text))
+        except BundleError as error:
+            raise UsageError(f"{option} {text}: {error}") from None
+        if found[-1].kind != COSIGNATURE:
+            words = "that key is a log's; a witness's has the type 4 (cosignature/v1)"
+            raise UsageError(f"{option} {text}: {words}")
+    return tuple(found)
 
 
 def b64(data: bytes) -> str:

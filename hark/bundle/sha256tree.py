@@ -20,6 +20,7 @@ from hark.errors import BundleError
 
 TO_AN_ENTRY: Final = 8
 ENTRY_HEIGHT: Final = 3  # of the subtree that an entry's leaves are
+MAX_SIZE: Final = (1 << 63) - 1  # of a log whose numbers are written as 64 bits with a sign
 _ENTRY: Final = TO_AN_ENTRY * HASH_SIZE
 
 
@@ -94,8 +95,8 @@ def prove(leaves: Iterable[bytes], index: int, count: int) -> tuple[bytes, tuple
 
 
 def root_of(entry: bytes, index: int, size: int, hashes: Sequence[bytes]) -> bytes:
-    """The root that a path leads to from an entry; a BundleError if its shape is wrong."""
-    if not 0 <= index < size:
+    """The root that a path leads to from an entry, of whatever log; a BundleError if its shape is wrong."""
+    if not 0 <= index < size <= MAX_SIZE:
         raise BundleError(f"there is no entry {index} among {size}")
     inner = (index ^ size - 1).bit_length()  # from here on up the way runs along the tree's right edge
     border = (index >> inner).bit_count()

@@ -77,16 +77,7 @@ def witness_keys(texts: "Sequence[str]") -> "tuple[Verifier, ...]":
         return ()
     from hark.bundle import note
 
-    found = []
-    for text in texts:
-        try:
-            witness = note.verifier_key(text)
-        except HarkError as error:
-            raise UsageError(f"-witness {text}: {error}") from None
-        if witness.kind != note.COSIGNATURE:
-            raise UsageError(f"-witness {text}: that is the key of a log, and a witness's has another type")
-        found.append(witness)
-    return tuple(found)
+    return note.witness_keys(texts, "-witness")
 
 
 def read(path: str, limit: int, what: str) -> bytes:

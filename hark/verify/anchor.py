@@ -16,8 +16,8 @@ from hark.errors import UsageError
 from hark.verify.result import ANCHOR_REJECTED, ANCHORED, UNCHECKABLE, AnchorResult
 
 if TYPE_CHECKING:
-    from hark.anchor.note import Verifier
     from hark.anchor.trusted_root import TrustedRoot
+    from hark.bundle.note import Verifier
 
 PUBLIC: Final = "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev"
 """The folder of the `sigstore` package in which the data of the public logs lies."""
@@ -58,20 +58,9 @@ def trusted_root(data: bytes | None) -> "TrustedRoot":
 
 def witness_keys(texts: Sequence[str]) -> "tuple[Verifier, ...]":
     """Return the verifier keys that `texts` are. Raises UsageError."""
-    from hark.anchor.jsonform import MalformedError
-    from hark.anchor.note import verifier_key
+    from hark.bundle import note
 
-    found = []
-    for text in texts:
-        try:
-            found.append(verifier_key(text))
-        except MalformedError as error:
-            raise UsageError(f"-log-witness {text}: {error}") from None
-        if not found[-1].cosigns:
-            raise UsageError(
-                f"-log-witness {text}: that key is a log's; a witness's has the type 4 (cosignature/v1)"
-            )
-    return tuple(found)
+    return note.witness_keys(texts, "-log-witness")
 
 
 def judged(footer: Footer, trust: Trust) -> tuple[AnchorResult, ...]:

@@ -15,9 +15,9 @@ from hark.anchor import entry, keys
 from hark.anchor.body import Claim
 from hark.anchor.jsonform import MalformedError
 from hark.anchor.judge import judge
-from hark.anchor.note import verifier_key
 from hark.anchor.outcome import RejectedError, UncheckableError
 from hark.anchor.trusted_root import TrustedRoot, parse
+from hark.bundle.note import verifier_key
 from hark.verify.anchor import public_data
 from tests.support.anchored import ARTIFACT, NOON, WHO, later, local, logged, make, root_of, stamp
 

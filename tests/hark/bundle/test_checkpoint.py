@@ -32,6 +32,12 @@ def test_a_note_under_another_name_is_no_runs():
         checkpoint.read(named, KEY.public_key)
 
 
+def test_a_runs_checkpoint_has_no_more_lines_than_three():
+    text = note.checkpoint_text(f"hark/run/{RUN}", 5, ROOT) + "more\n"
+    with pytest.raises(BundleError, match="lines that no run's"):
+        checkpoint.read(note.signed(f"hark/run/{RUN}", text, KEY), KEY.public_key)
+
+
 @pytest.mark.parametrize("run", ["", "two words", "a+b", "line\nbreak", "nul\0", "\u2003", "\u202e"])
 def test_a_run_whose_id_is_no_name_signs_none(run):
     assert checkpoint.sign(run, 5, ROOT, KEY) == ""

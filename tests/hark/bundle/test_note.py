@@ -1,14 +1,18 @@
 """Notes: against the local log's hand, the specification's own examples, and what is not to the letter."""
 
 import base64
+import contextlib
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
 
-from demo.translog import notes
+from demo.translog import certificates, notes
+from hark.anchor.keys import PublicKey
 from hark.bundle import note
 from hark.bundle.note import Verifier
-from hark.errors import BundleError
+from hark.errors import BundleError, UsageError
 from tests.hark.bundle.bundles import KEY, OTHER_KEY
 
 ORIGIN = "log.example/a"
@@ -118,7 +122,8 @@ def test_what_is_not_to_the_letter_is_no_note(text):
     [
         "log\n12\n",
         "\n12\n" + note.b64(ROOT) + "\n",
-        TEXT + "extension\n",
+        TEXT + "\n",
+        TEXT + "extension",
         TEXT.replace("12", "012"),
         TEXT.replace("12", "-1"),
         TEXT.replace("12", "١٢"),
@@ -131,6 +136,35 @@ def test_what_is_not_to_the_letter_is_no_note(text):
 def test_what_is_not_to_the_letter_is_no_checkpoint(text):
     with pytest.raises(BundleError):
         note.checkpoint(text)
+
+
+def test_lines_behind_the_third_are_the_logs_own():
+    assert note.checkpoint(f"{TEXT}Timestamp: 5\n") == note.checkpoint(TEXT)
+
+
+def test_an_ecdsa_key_brings_its_own_check():
+    key = certificates.new_key()
+    signer = notes.ecdsa_signer(ORIGIN, key)
+    read = note.parse(notes.checkpoint(signer, ORIGIN, 12, ROOT))
+    public = PublicKey(signer.spki)
+    assert note.is_signed(read, ORIGIN, signer.key_id[:4], public.has_signed)
+    assert not note.is_signed(read, ORIGIN, OURS.key_id, public.has_signed)
+    other = PublicKey(notes.spki(certificates.new_key()))
+    assert not note.is_signed(read, ORIGIN, signer.key_id[:4], other.has_signed)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_note_or_refused(text):
+    with contextlib.suppress(BundleError):
+        note.checkpoint(note.parse(text).text)
+
+
+def test_a_logs_key_is_refused_where_a_witness_is_named():
+    assert note.witness_keys([WITNESS.text()], "-witness") == (WITNESS,)
+    assert note.cosigned_at(note.parse(SIGNED), OURS) is None
+    for text, words in ((OURS.text(), "is a log's"), ("nonsense", "NAME")):
+        with pytest.raises(UsageError, match=f"-witness .*{words}"):
+            note.witness_keys([text], "-witness")
 
 
 def test_a_verifier_key_is_read_as_it_is_written_and_not_otherwise():

@@ -1,6 +1,10 @@
 """The tree under SHA-256, against the local log's, which has it in the words of RFC 6962."""
 
+import contextlib
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from demo.translog import merkle
 from hark.bundle import sha256tree
@@ -59,6 +63,22 @@ def test_a_path_of_another_shape_is_refused_before_it_is_hashed():
     ):
         with pytest.raises(BundleError):
             sha256tree.root_of(entry, index, size, changed)
+
+
+@given(st.integers(1, 1 << 40), st.data())
+def test_one_length_of_a_path_fits_each_place(size, data):
+    index = data.draw(st.integers(0, size - 1))
+    fits = 0
+    for length in range(45):
+        with contextlib.suppress(BundleError):
+            sha256tree.root_of(b"", index, size, [bytes(32)] * length)
+            fits += 1
+    assert fits == 1
+
+
+def test_no_log_is_larger_than_its_numbers():
+    with pytest.raises(BundleError):
+        sha256tree.root_of(b"", 0, 1 << 70, [bytes(32)] * 70)
 
 
 def test_another_entry_or_hash_leads_elsewhere():
