@@ -99,6 +99,24 @@ def test_aiohttp():
     asyncio.run(main())
 
 
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+async def client():
+    import httpx
+    async with httpx.AsyncClient() as made:
+        yield made
+
+
+@pytest.mark.anyio
+@pytest.mark.hark
+async def test_anyio(client):
+    assert (await client.get(HELLO)).text == "hello"
+
+
 @pytest.mark.hark
 def test_http_client():
     connection = http.client.HTTPSConnection("data.example")
@@ -113,6 +131,7 @@ NAMES = (
     "httpx",
     "requests",
     "aiohttp",
+    "anyio",
     "http_client",
 )
 POLICY = """

@@ -1,6 +1,7 @@
 """A session with a real attendant: recorded, played, and what it refuses to begin with."""
 
 import os
+import subprocess
 import sys
 import urllib.request
 from pathlib import Path
@@ -116,3 +117,61 @@ def test_what_cannot_begin_changes_nothing(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(AttendantError, match="does not begin with HARK"):
         session.begin()
     assert dict(os.environ) == before
+
+
+NATIVE = """
+import ctypes, socket, struct, sys
+from pyroute2 import IPRoute
+from hark.inprocess.session import AttendantError, Session
+from hark.inprocess.words import Job
+
+with IPRoute() as route:  # an address that is no loopback's, in a network of this process's own
+    route.link("set", index=1, state="up")
+    route.addr("add", index=1, address="192.0.2.5", prefixlen=32)
+server = socket.create_server(("192.0.2.5", 0))
+port = server.getsockname()[1]
+libc = ctypes.CDLL(None, use_errno=True)
+
+def connect():
+    number = libc.socket(2, 1, 0)
+    address = struct.pack("=H", 2) + struct.pack("!H4s8x", port, socket.inet_aton("192.0.2.5"))
+    assert libc.connect(number, address, len(address)) == 0
+    return number
+
+folder, when = sys.argv[1:]
+session = Session(Job((sys.executable, "x"), folder, f"{folder}/o.hark"))
+if when == "before":
+    connect()
+try:
+    session.begin()
+    if when == "during":
+        connect()
+    verdict = session.finish(0)
+    print(verdict.exit_code, *verdict.lines[:1])
+except AttendantError as error:
+    print("not begun:", error)
+"""
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("before", "not begun: this process has a connection to 192.0.2.5:"),
+        ("during", "1 the test reached for 192.0.2.5:"),
+        ("never", "0 "),
+    ],
+)
+def test_a_connection_made_past_python_is_found_where_it_is_open(
+    tmp_path: Path, when: str, said: str
+) -> None:
+    own_network = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-c", NATIVE]
+    done = subprocess.run(
+        [*own_network, str(tmp_path), when],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.stdout.startswith(said), done.stdout + done.stderr
