@@ -6,10 +6,11 @@ cannot confine a process fails the test with the reason. A bundle lies beside th
 that is, so a replay does not ask whose key signed it; but it replays the test that it was recorded of.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +18,14 @@ import pytest
 
 from hark.errors import HarkError
 from hark.pytest_marks import HarkFailure, bundle_of, command_of, is_recorded, policy_of
+from hark.visible import visible
 
 SECONDS: Final = 600
 _PREFIX: Final = "hark: "
+_DECIDES: Final = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+"""Variables by which pytest runs something else. What else they could hold stands in the project."""
+_FIRST: Final = frozenset((1, 3))
+"""RunStart and EnvSnapshot, wherever they stand: a replay takes the last of each."""
 
 
 def run(item: pytest.Item, marker: pytest.Mark) -> str:
@@ -43,18 +49,42 @@ def cannot_be_had(item: pytest.Item) -> str:
 
 def _refuse_another(item: pytest.Item, bundle: Path) -> None:
     """Refuse a bundle that was recorded of something else. What is no bundle is `hark replay`'s to say."""
-    from hark.bundle.bounds import RUN_START_KIND, decode_as
-    from hark.bundle.walk import BundleFile
     from hark.inprocess.words import is_another, other_test
 
+    recorded, env = _begun(bundle)
+    if recorded and is_another(recorded, command_of(item)):
+        raise HarkFailure(f"{bundle}: {other_test(recorded, command_of(item))}")
+    for name in _DECIDES:
+        if env.get(name, "") not in {"", os.environ.get(name, "")}:
+            raise HarkFailure(
+                f"{bundle}: it was recorded with {name}={visible(env[name])}, by which pytest may run "
+                "another test or none; set it here too, or record the test without it"
+            )
+
+
+def _begun(bundle: Path) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Return the command and the environment of a bundle; nothing of what is none."""
+    from hark.bundle import events as ev
+    from hark.bundle.bounds import RunStart
+    from hark.bundle.walk import BundleFile
+
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
     try:
         with BundleFile(str(bundle)) as file:
-            frame = next(iter(file.frames())).frame
-        recorded = decode_as(RUN_START_KIND, frame.payload).argv
-    except (HarkError, OSError, StopIteration):
-        return
-    if is_another(recorded, command_of(item)):
-        raise HarkFailure(f"{bundle}: {other_test(recorded, command_of(item))}")
+            for placed in file.frames():
+                if placed.frame.kind not in _FIRST:
+                    continue
+                match ev.decode(placed.frame.kind, placed.frame.payload):
+                    case RunStart() as start:
+                        argv = start.argv
+                    case ev.EnvSnapshot() as snapshot:
+                        env = snapshot.vars
+                    case _:
+                        pass
+    except (HarkError, OSError):
+        pass
+    return argv, env
 
 
 def _record(item: pytest.Item, marker: pytest.Mark, bundle: Path) -> None:

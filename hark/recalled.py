@@ -34,6 +34,8 @@ _COMMENTARY: Final = frozenset((12, 15, SEAL, 39, 43, 45, 50))
 _ANOTHERS: Final = frozenset((13, 14))
 """Reads of clock and randomness one by one: no hark writes or plays them."""
 _BODY_HASH: Final = 44
+_ONCE: Final = frozenset((1, 3, 41, 47))
+"""RunStart, EnvSnapshot, Boundary, Determinism: with a second one, readers would differ in which counts."""
 
 
 @dataclass(slots=True)
@@ -67,6 +69,8 @@ class Recalled:
     clock: list[ev.ClockLog] = field(default_factory=list)
     """What the agent's threads read when they asked the real clock again, in parts."""
     last_time_ns: int = 0
+    once: set[int] = field(default_factory=set)
+    """Kinds of events, of those that a run has once, that were there."""
     unrecorded: list[ev.ShimReport] = field(default_factory=list)
     """What the recording itself says that it could not hold."""
 
@@ -96,7 +100,8 @@ def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
         raise ReplayError(f"nothing is replayed from a bundle that does not verify: {result.line()}")
     if result.verdict == TRUNCATED and not truncated:
         raise TruncatedError(
-            f"{path} has no end, its writer was killed; -truncated replays the {result.events} events in it"
+            f"{path} has no end, its writer was killed; `hark replay -truncated` replays the {result.events} "
+            "events in it"
         )
     recalled = Recalled(path, result, Unchanged(path, result))
     for frame in recalled.file.frames():
@@ -185,6 +190,12 @@ def _refuse_kind(recalled: Recalled, frame: Frame) -> None:
         raise ReplayError(f"{what} is one read of a clock or generator, which only its own recorder replays")
     if frame.seq in recalled.verified.redacted and frame.kind not in _COMMENTARY:
         raise ReplayError(f"{what} was taken out of this copy, and the run cannot be played without it")
+    if frame.kind in _ONCE:
+        if frame.kind in recalled.once:
+            raise ReplayError(
+                f"{what} is there a second time, which no run of hark's has: it would replace the first"
+            )
+        recalled.once.add(frame.kind)
     if frame.kind == _BODY_HASH:
         raise ReplayError(f'{what} is a body recorded by its hash alone (body = "hash"): it is not there')
 

@@ -7,8 +7,10 @@ A `dial` stands before the connection that it is about, and is answered by `ok`,
 ended. Nobody else holds an end of the channel.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from os.path import basename
 from typing import Any, Final, Self
 
 from hark.visible import visible
@@ -23,6 +25,7 @@ VERDICT: Final = "verdict"
 FAILED: Final = "failed"
 WHERE: Final = "the test's own process"
 """RunStart's Uncontained, in every record that is made here."""
+_INTERPRETER: Final = re.compile(r"(?:python|pypy)[0-9.]*t?", re.ASCII)
 EXIT_FAILED: Final = 1
 """What a test that failed ends with, as pytest itself does."""
 
@@ -60,13 +63,17 @@ class Verdict:
 
 
 def is_another(recorded: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Tell whether a bundle's command is not that of a test; the interpreter may lie elsewhere."""
-    return tuple(recorded[1:]) != tuple(wanted[1:])
+    """Tell whether a bundle's command is not that of a test; the interpreter may lie elsewhere.
+
+    But it is one: `true` takes the same words, and passes every test.
+    """
+    return tuple(recorded[1:]) != tuple(wanted[1:]) or not _INTERPRETER.fullmatch(basename(recorded[0]))
 
 
 def other_test(recorded: Sequence[str], wanted: Sequence[str]) -> str:
     """Say that a bundle is of another test."""
-    what = recorded[-1] if tuple(recorded[1:-1]) == tuple(wanted[1:-1]) else " ".join(recorded)
+    likewise = tuple(recorded[1:-1]) == tuple(wanted[1:-1]) and recorded[-1] != wanted[-1]
+    what = recorded[-1] if likewise else " ".join(recorded)
     return (
         f"it was recorded of {visible(what)}, and not of {wanted[-1]}: a bundle is of one test; "
         "record this one with --hark-record=all"

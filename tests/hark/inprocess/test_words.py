@@ -17,6 +17,7 @@ def test_the_interpreter_may_lie_elsewhere_and_the_test_may_not_be_another() -> 
     assert is_another((*WANTED[:-1], "test_a.py::test_b"), WANTED)
     assert is_another(("python3", "agent.py"), WANTED)
     assert is_another((), WANTED)
+    assert is_another(("/bin/true", *WANTED[1:]), WANTED)
 
 
 def test_what_was_recorded_is_named_and_safe_to_print() -> None:
