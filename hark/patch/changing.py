@@ -6,7 +6,7 @@ whatever becomes of its text; a step that changes nothing raises.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Final, assert_never
 
 from hark.bundle.fields import Pairs
 from hark.errors import PatchError
@@ -24,6 +24,8 @@ from hark.patch.steps import (
     SetValue,
     Step,
 )
+
+MAX_PLACES: Final = 100_000  # of one text that a step replaces; each has an edit in memory
 
 
 @dataclass(slots=True)
@@ -83,6 +85,11 @@ class Changing:
                 assert_never(step)
 
     def _edit(self, edits: list[Edit]) -> None:
+        size = sum(map(len, self.chunks)) + sum(len(one.new) - (one.end - one.start) for one in edits)
+        if size > bodies.MAX_TEXT:  # steps that double a text are few words
+            raise PatchError(
+                f"it makes a body of {size:,} bytes, and hark makes none beyond {bodies.MAX_TEXT:,}"
+            )
         self.chunks = across(self.chunks, edits)
         self.changed = True
 
@@ -97,6 +104,10 @@ class Changing:
             ) from None
         if not found:
             raise self._nowhere(step.old, old, body)
+        if len(found) > MAX_PLACES:
+            raise PatchError(
+                f"{nearest.quoted(step.old)} occurs more than {MAX_PLACES:,} times; patch less of it"
+            )
         if step.most is not None and len(found) < step.most:
             raise PatchError(f"{nearest.quoted(step.old)} occurs {_times(len(found))}, not {step.most}")
         return [edit for edits in found[: step.most] for edit in edits]

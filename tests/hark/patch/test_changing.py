@@ -135,3 +135,16 @@ def test_a_text_in_another_charset_is_found_and_kept():
     assert changed(({"body": "ü"},), b"x", headers=headers).body == b"\xfc"
     with pytest.raises(PatchError, match="charset does not have"):
         changed(({"replace": "ü", "with": "→"},), b"f\xfcr", headers=headers)
+
+
+@pytest.mark.parametrize("most", [(100_000, 1 << 12), (100, 64 << 20)])
+def test_steps_that_double_a_text_come_to_an_end(monkeypatch, most):
+    monkeypatch.setattr("hark.patch.changing.MAX_PLACES", most[0])
+    monkeypatch.setattr("hark.patch.bodies.MAX_TEXT", most[1])
+    steps = ({"replace": "ab", "with": "abab"},) * 40
+    with pytest.raises(
+        PatchError, match=r"makes a body of 8,192 bytes|occurs more than 100 times"
+    ) as refused:
+        changed(steps, b"ab" * 2, headers=((b"content-type", b"text/plain"),))
+    assert refused.value.step in (7, 11)
+    changed(steps[:6], b"ab" * 2, headers=((b"content-type", b"text/plain"),))
