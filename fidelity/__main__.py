@@ -61,7 +61,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("-j", type=int, default=1, help="how many shapes at a time")
     parser.add_argument("--quick", action="store_true", help="only those of make test")
     parser.add_argument("--heavy", action="store_true", help="the agents of fidelity/heavy too")
-    parser.add_argument("--only", action="append", metavar="NAME", help="only this shape; may be repeated")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="only this shape; may be repeated, and is tried in this order",
+    )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page there")
     parser.add_argument("--keep", action="store_true", help="keep the page's rows of other shapes")
     return parser.parse_args()
@@ -78,6 +83,7 @@ def choose(asked: argparse.Namespace) -> list[Folder]:
             )
             raise SystemExit(2)
     wanted = [folder for folder in known if asked.only is None or folder.name in asked.only]
+    wanted.sort(key=lambda folder: asked.only.index(folder.name) if asked.only else 0)
     return [folder for folder in wanted if folder.in_make_test or not asked.quick]
 
 
