@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from hark import remounting
 from hark.bundle.events import FileResult, FsManifest, ShimReport, Snapshot
 from hark.preparation import Prepared
 from hark.snapshot.names import below
@@ -39,6 +40,7 @@ class Files:
         self._rules = prepared.policy.snapshot
         self._most = prepared.policy.max_bytes
         self._keep = keep
+        self._mounted = prepared.mounted
         self._found: Collected | None = None
         self._failure = ""
         self._thread = threading.Thread(target=self._collect, name="files", daemon=True)
@@ -70,6 +72,8 @@ class Files:
             )
             found.kept = None
         yield from events_of(found, os.fsencode(self._place).decode("utf-8", "backslashreplace"))
+        if self._keep:
+            yield from remounting.events_of(self._mounted)
 
     def closing(self) -> Iterator[FileResult | ShimReport]:
         """Yield what the run has done to the project."""

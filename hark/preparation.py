@@ -76,6 +76,8 @@ class Prepared:
     """The real path of a policy that is read again while the run goes on."""
     snapshot: bool = True
     """Keep a copy of the project on the record."""
+    mounted: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that the agent is shown with placeholders in them, by path."""
 
 
 def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> Prepared:
@@ -140,10 +142,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     proxies = outward.proxies(environ, plan) if options.via_proxy else None
     held = (*secrets, *servers.secrets)
     followed = _followed(options, policy, plan)
-    kept = options.snapshot
-    return Prepared(
-        plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, controlled, followed, kept
-    )
+    parts = plan, policy, held, upstreams, roots, proxies, surveyed, servers, unseen, controlled, followed
+    return Prepared(*parts, snapshot=options.snapshot, mounted=files)
 
 
 def _user(environ: Mapping[str, str]) -> str:

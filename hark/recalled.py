@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from hark import remounting
 from hark.bundle import events as ev
 from hark.bundle import outcome
 from hark.bundle.bounds import KIND_NAMES, SEAL, RunEnd, RunStart, kind_name
@@ -64,6 +65,8 @@ class Recalled:
     """What standard input, output and error were: terminal, null, pipe, file, other."""
     snapshot_bytes: int = 0
     """Size of the stored copy of the project, packed; 0 where there is none."""
+    mounted: dict[str, bytes] = field(default_factory=dict)
+    """Files that the agent was shown with placeholders in them, by path."""
     branches: list[ev.Branch] = field(default_factory=list)
     """Where the run went live; of a run that is no fork, nowhere."""
     clock: list[ev.ClockLog] = field(default_factory=list)
@@ -161,6 +164,10 @@ def _take_beside(recalled: Recalled, event: ev.Event | ev.Unknown) -> None:
             recalled.streams = tuple(event.data.decode("ascii", "replace").split())
         case ev.Snapshot() if event.name == PROJECT:
             recalled.snapshot_bytes += len(event.data)
+        case ev.Snapshot() if (file := remounting.recorded(event)) and len(
+            recalled.mounted
+        ) < remounting.MOST:
+            recalled.mounted[file[0]] = file[1]
         case ev.ClockLog():
             recalled.clock.append(event)
         case ev.Branch():

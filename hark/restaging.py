@@ -130,6 +130,7 @@ def stage(
     grants += _granted(given, policy, home)
     servers = toolservers.played(policy, home, environ)
     once = with_stubs(_once(grants), servers.needs)
+    files = dict(_mounted(recalled, folders))
     controlled = _controlled(recalled, environ, once, nested=policy.nested_sandboxes)
     plan = Plan(
         argv=(found.shown_as, *recalled.start.argv[1:]),
@@ -137,7 +138,7 @@ def stage(
         workdir=workdir,
         env=dict(recalled.env),
         grants=once,
-        files={**ssh.client_files(), **servers.files},
+        files={**ssh.client_files(), **servers.files, **files},
         masked=tuple(dict.fromkeys((*_masked(recalled, folders), *lent.masked))),
         protected=tuple(_kept_back(recalled, _PROTECTED)),
         hidden=own_places(environ),
@@ -159,7 +160,9 @@ def stage(
     played = replace(policy, publish=())
     surveyed = project.Project(folders.project, (), (), ())
     held = stand_ins(policy.secrets, recalled.env)
-    prepared = Prepared(plan, played, held, {}, (), None, surveyed, servers, controlled=controlled)
+    prepared = Prepared(
+        plan, played, held, {}, (), None, surveyed, servers, controlled=controlled, mounted=files
+    )
     notes = (
         *_uncontrolled(controlled),
         *lent.notes(reference),
@@ -341,6 +344,21 @@ def _masked(recalled: Recalled, folders: Throwaway) -> tuple[str, ...]:
     return paths
 
 
+def _mounted(recalled: Recalled, folders: Throwaway) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that were shown with placeholders in them, where no file of the system's is."""
+    workdir = recalled.start.working_dir
+    for path, content in recalled.mounted.items():
+        if _may_be_shown(path):
+            if contains(workdir, path) and path != workdir:
+                folders.place(path[len(workdir) :], folder=False)
+            yield path, content
+
+
+def _may_be_shown(path: str) -> bool:
+    plain = _is_plain(path) and path != "/" and "\0" not in path
+    return plain and not within(path, _NOT_SHOWN_AT) and not project.belongs_to_system(path)
+
+
 def _home(recalled: Recalled) -> str:
     home = recalled.env.get("HOME", "/")
     if not _is_plain(home) or within(home, _NOT_SHOWN_AT):
@@ -382,5 +400,5 @@ def _differences(
         words = ", ".join(visible(path) for path in missing)
         yield f"the recorded run could read {words}; if you have the same, show it with -read"
     mounts = [spec.name for spec in policy.secrets if spec.mount is not None]
-    if mounts and given.policy is None:
+    if mounts and given.policy is None and not any(_may_be_shown(path) for path in recalled.mounted):
         yield f"the files that secrets.{mounts[0]} was mounted in are not shown: a replay reads no secret"

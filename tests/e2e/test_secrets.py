@@ -51,6 +51,24 @@ def test_a_file_is_seen_with_the_placeholder_and_a_real_client_logs_in_with_it(a
     assert b64decode(sent.removeprefix("Basic ")).decode() == f"me:{SECRET}"
 
 
+def test_a_replay_shows_the_file_again_and_nobodys_value(at: Desk):
+    home = home_of(at)
+    at.env["TAIL"] = SECRET[8:]
+    at.write("policy.toml", f'allow_hosts = ["{HOST}"]\n{policy(home)}')
+    words = ("-policy", "policy.toml", "--", "sh", "-c", "cat ~/.netrc")
+    first = ok(at.run(*words))
+    unkept = at.bundle.with_name("unkept.hark")
+    ok(at.hark("run", "-no-snapshot", "-o", str(unkept), *words))
+    (home / ".netrc").unlink()
+    again = ok(at.hark("replay", str(at.bundle)))
+    assert "login me password sk-live-hark" in first.stdout
+    assert again.stdout == first.stdout
+    assert "not shown" not in again.stderr
+    without = at.hark("replay", "-workdir", ".", str(unkept))
+    assert "password" not in without.stdout, "the control: without a snapshot it is not kept"
+    assert "are not shown" in without.stderr
+
+
 @pytest.mark.parametrize("moved", [False, True])
 def test_the_original_is_not_seen_where_its_directory_is_granted_either(at: Desk, moved: bool):
     home = home_of(at)
