@@ -29,6 +29,8 @@ from mediator.text import as_text
 
 MAX_WHOLE_BODY: Final = 1 << 20  # format 1: a larger body follows in RequestChunk
 _MESSAGES: Final = frozenset(("text", "binary"))
+HEAD_ALONE_NS: Final = 2_000_000
+"""A head that came so long before the first piece: the agent may have looked at the clock in between."""
 _DEFAULT_PORTS: Final = {True: 443, False: 80}
 
 type Headers = tuple[tuple[bytes, bytes], ...]
@@ -82,6 +84,7 @@ class Transcript:
         self._asked: _Hashed | None = None
         self._answered: _Hashed | None = None
         self._last = 0
+        self._head_at = 0
         self._sent = 0
         self._received = 0
         self._messages = 0
@@ -175,6 +178,7 @@ class Transcript:
         self._status, self._headers = status, headers
         if self._later is not None:
             later, self._later = self._later, None
+            self._head_at = self._clock()
             self._timer = later(self._goes_on)
             self._ledger.head_passed(self.exchange, self._goes_on)
 
@@ -186,6 +190,8 @@ class Transcript:
             self._answered.add(data)
             return
         now = self._clock()
+        if not self._received and self._timer is not None and now - self._head_at > HEAD_ALONE_NS:
+            self._goes_on()
         self._ledger.append(
             LlmResponseChunk(
                 seq=self._received, data=data, since_prev=now - self._last, exchange=self.exchange

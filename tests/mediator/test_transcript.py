@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from blake3 import blake3
 
 from hark.bundle.events import (
@@ -199,3 +200,31 @@ def test_a_head_that_the_agent_has_is_recorded_before_what_the_agent_does_next_u
         ResponseHead,
     ]
     assert [event.exchange for event in recorder.of(ResponseHead)] == [1, 2]
+
+
+class Ours:
+    """A clock that goes on when it is told to, and a timer that never runs out."""
+
+    now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+    def later(self, _call: Callable[[], None]) -> "Ours":
+        return self
+
+    def cancel(self) -> None:
+        """Nothing was to happen."""
+
+
+@pytest.mark.parametrize(("waited_ns", "heads"), [(2_000_000, 0), (2_000_001, 1)])
+def test_a_head_that_came_alone_is_recorded_before_its_first_piece(waited_ns: int, heads: int) -> None:
+    recorder, ours = ListRecorder(), Ours()
+    transcript = Transcript(Ledger(recorder, lambda _: None, lambda: 0.0), ours, ours.later)
+    transcript.request("api.test", b"GET", b"/", (), streamed=False)
+    transcript.response(200, HEADERS)
+    for _ in range(2):
+        ours.now += waited_ns
+        transcript.chunk(b"x")
+    kinds = [type(event) for event in recorder.events]
+    assert kinds == [LlmRequest, *[ResponseHead] * heads, LlmResponseChunk, LlmResponseChunk]
