@@ -6,9 +6,10 @@ cannot be read is one that is not good. `cryptography` is imported when a key is
 not pay for it.
 """
 
+from hashlib import sha256
 from typing import Any, Final
 
-from hark.anchor.jsonform import MalformedError
+from hark.anchor.jsonform import MalformedError, base64
 
 MAX_KEY: Final = 1024  # bytes of DER; RSA with 4096 bits has 550
 CURVES: Final = {"secp256r1": "SHA256", "secp384r1": "SHA384", "secp521r1": "SHA512"}
@@ -90,3 +91,8 @@ def from_pem(data: bytes) -> PublicKey:
     except Exception as error:  # noqa: BLE001 - the library has no root of its own errors, and the bytes are anyone's
         raise MalformedError(f"a public key cannot be read: {type(error).__name__}") from None
     return PublicKey(der)
+
+
+def hint(der: bytes) -> str:
+    """Return what a sigstore bundle calls a key that it does not hold; nothing for no key."""
+    return base64(sha256(der).digest()) if der else ""

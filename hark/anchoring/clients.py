@@ -56,6 +56,7 @@ def stamp(clock: Service, message: bytes) -> bytes:
 def certificate(authority: Service, key: "EllipticCurvePrivateKey", token: str) -> bytes:
     """Have a certificate made for `key` and the identity in `token`; return it as DER."""
     url = f"{authority.url}/api/v2/signingCert"
+    web.refuse_open(url, "your identity token")
     request = jsonform.dump({"certificateSigningRequest": jsonform.base64(_request(key))})
     data = web.wanted(url, web.ask(url, request, JSON | {"authorization": f"Bearer {token}"}))
     try:

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from hark.anchor import entry
+from hark.anchor import entry, keys
 from hark.anchor.body import Claim
 from hark.anchor.entry import Signed
-from hark.anchor.jsonform import base64
 from hark.anchoring import clients
 from hark.anchoring.services import Choice, Service, Services
 from hark.bundle.anchor import Anchor, artifact, certify
@@ -62,8 +61,7 @@ def make(head: TreeHead, signer: SigningKey | None, asked: Anchoring) -> tuple[M
     stamps = tuple(_asked(asked.services.clocks, lambda clock: clients.stamp(clock, claim.signature)))
     made = []
     for taken in _asked(logs, lambda log: clients.submit(log, claim)):
-        hint = base64(sha256(public).digest()) if public else ""
-        signed = Signed(claim.signature, claim.digest, held, hint, taken, stamps)
+        signed = Signed(claim.signature, claim.digest, held, keys.hint(public), taken, stamps)
         anchor = Anchor(entry.write(signed), public, certification)
         result = judged_one(anchor, head, root)
         if result.state == ANCHOR_REJECTED:

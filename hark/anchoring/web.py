@@ -78,3 +78,10 @@ def wanted(url: str, answer: Answer) -> bytes:
         said = answer.body[:MAX_REASON].decode("utf-8", "replace").strip()
         raise UpstreamError(f"{url} answered with status {answer.status}{f': {said}' if said else ''}")
     return answer.body
+
+
+def refuse_open(url: str, what: str) -> None:
+    """Refuse to send a secret where others could read it on the way. Loopback is nobody's way."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
+        raise UpstreamError(f"{url} is not https: {what} is not sent there")

@@ -42,7 +42,11 @@ def public_data(name: str) -> bytes:
     """Return a file of the public logs' data, `trusted_root.json` or `signing_config.v0.2.json`."""
     from importlib.resources import files
 
-    return (files("sigstore._store") / PUBLIC / name).read_bytes()
+    try:
+        return (files("sigstore._store") / PUBLIC / name).read_bytes()
+    except (ImportError, OSError):
+        words = f"the installed sigstore package has no {name} of the public logs where it used to be"
+        raise UsageError(f"{words}; name yours with -trusted-root or -signing-config") from None
 
 
 def trusted_root(data: bytes | None) -> "TrustedRoot":
@@ -92,18 +96,20 @@ def judged_one(
         return AnchorResult(ANCHOR_REJECTED, why)
     try:
         held = judge(anchor.bundle, artifact(head), root, key=anchor.key, witnesses=witnesses)
-        return AnchorResult(ANCHORED, "", *held) if _is_ours(anchor.bundle) else NOT_OURS
+        return AnchorResult(ANCHORED, "", *held) if _is_ours(anchor) else NOT_OURS
     except UncheckableError as error:
         return AnchorResult(UNCHECKABLE, str(error))
     except (RejectedError, MalformedError) as error:
         return AnchorResult(ANCHOR_REJECTED, str(error))
 
 
-def _is_ours(bundle: bytes) -> bool:
-    """Tell whether a bundle that was read is written as hark writes one: nothing in it is left unread."""
-    from hark.anchor import entry
+def _is_ours(anchor: Anchor) -> bool:
+    """Tell whether an anchor that holds is written as hark writes one: nothing in it is left unread."""
+    from hark.anchor import entry, keys
 
-    return entry.write(entry.parse(bundle)) == bundle
+    signed = entry.parse(anchor.bundle)
+    known = keys.PublicKey(anchor.key).is_p256() if anchor.key else not anchor.certification
+    return known and signed.hint == keys.hint(anchor.key) and entry.write(signed) == anchor.bundle
 
 
 def identity_token(environ: Mapping[str, str]) -> str:

@@ -94,3 +94,11 @@ def test_nobody_there_is_said():
         port = gone.getsockname()[1]
     with pytest.raises(UpstreamError, match="cannot ask"):
         web.ask(f"http://127.0.0.1:{port}/")
+
+
+@pytest.mark.parametrize("open_way", ["http://ca.example/", "ftp://ca.example", "http://127.0.0.1.example/"])
+def test_a_secret_goes_over_https_or_loopback_alone(open_way):
+    with pytest.raises(UpstreamError, match="your token is not sent there"):
+        web.refuse_open(open_way, "your token")
+    web.refuse_open("https://ca.example", "your token")
+    web.refuse_open("http://127.0.0.1:8/", "your token")

@@ -3,6 +3,8 @@ import sys
 
 import pytest
 
+from hark.anchor.body import Claim
+from hark.anchor.keys import hint
 from hark.bundle.anchor import Anchor, artifact
 from hark.bundle.header import Footer
 from hark.bundle.tree_head import sign
@@ -89,3 +91,39 @@ def test_judging_imports_no_code_of_sigstores(log):
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] False False"
+
+
+def test_an_anchoring_key_of_another_kind_or_under_another_name_is_rejected(log):
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    from hark.anchor import entry
+    from hark.anchor.body import request_v2
+    from hark.bundle.anchor import certify
+    from tests.support.anchored import stamp
+
+    good = anchor_of(log, HEAD, KEY)
+    signed = entry.parse(good.bundle)
+    renamed = good._replace(bundle=entry.write(signed._replace(hint="AAAA")))
+    assert judged_one(renamed, HEAD, root_of(log)).state == ANCHOR_REJECTED
+    other = ec.generate_private_key(ec.SECP384R1())
+    der = other.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    signature = other.sign(artifact(HEAD), ec.ECDSA(hashes.SHA384()))
+    claim = Claim(signed.digest, signature, der)
+    wanted = json.loads(request_v2(claim))["hashedRekordRequestV002"]
+    record = {"data": {"algorithm": "SHA2_256", "digest": wanted["digest"]}, "signature": wanted["signature"]}
+    body = {"apiVersion": "0.0.2", "kind": "hashedrekord", "spec": {"hashedRekordV002": record}}
+    number = log.v2.add(json.dumps(body).encode(), 0)
+    taken = entry.parse_entry(log.v2.entry_v2(number, log.v2.prove(number)))
+    made = signed._replace(signature=signature, entry=taken, stamps=(stamp(log, signature),), hint=hint(der))
+    found = judged_one(Anchor(entry.write(made), der, certify(KEY, HEAD, der)), HEAD, root_of(log))
+    assert (found.state, "as hark writes" in found.why) == (ANCHOR_REJECTED, True)
+
+
+def test_public_data_that_is_not_there_is_said(monkeypatch):
+    from hark.verify import anchor as module
+
+    monkeypatch.setattr(module, "PUBLIC", "elsewhere")
+    with pytest.raises(UsageError, match="-trusted-root"):
+        trusted_root(None)
