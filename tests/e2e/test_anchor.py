@@ -11,6 +11,7 @@ import pytest
 from demo import translog
 from demo.translog import Translog
 from tests.e2e.rig import Desk, ok
+from tests.fakes.upstream import Call, serving
 
 pytestmark = pytest.mark.e2e
 
@@ -93,3 +94,25 @@ def test_options_of_an_anchor_that_nobody_asked_for_are_refused_before_anything_
     ended = rootless.run("-anchor", "-signing-config=nowhere", "--", "touch", "made")
     assert ended.returncode == 125
     assert not (rootless.project / "made").exists()
+
+
+def test_a_fork_is_anchored_as_a_bundle_of_its_own(rootless: Desk) -> None:
+    folder = rootless.project.parent / "log"
+    folder.mkdir()
+    agent = "import urllib.request; print(urllib.request.urlopen('https://api.example/').read().decode())"
+    with translog.serving(folder) as log, serving("api.example") as upstream:
+        for path in (folder, *folder.iterdir()):
+            path.chmod(0o755)
+
+        @upstream.on("/")
+        def answered(call: Call) -> None:
+            call.reply(200, b"hello")
+
+        options = rootless.toward(upstream, "api.example")
+        ok(rootless.run(*options, *anchoring(log), "--", "python3", "-c", agent))
+        child = rootless.project.parent / "fork.hark"
+        words = ("fork", "-at", "api.example/", *options, *anchoring(log), "-o", child, rootless.bundle)
+        forked = ok(rootless.hark(*words))
+        assert "It is anchored: entry 4 of 127.0.0.1:" in forked.stderr
+        for bundle in (rootless.bundle, child):
+            assert verified(rootless, log, bundle)["anchored"]
