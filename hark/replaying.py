@@ -140,9 +140,10 @@ def fill(
         return tuple(_differing(recalled, folders.project)) if recalled.manifest else ()
     if recalled.snapshot_bytes:
         _unpack(recalled, folders.project, most)
-    elif recalled.manifest:
+    elif recalled.manifest or recalled.start.uncontained:
+        files = f" ({len(recalled.manifest)} files)" if recalled.manifest else ""
         raise ReplayError(
-            f"there is no copy of its project in the bundle ({len(recalled.manifest)} files); "
+            f"there is no copy of its project in the bundle{files}; "
             "name yours with -workdir DIR: it is copied, and not written"
         )
     return ()

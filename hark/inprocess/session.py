@@ -25,6 +25,8 @@ from launcher import wire
 
 WAIT_S: Final = 600.0
 """For the attendant: it starts in a second, and a verdict on a long recording takes some."""
+CLOSE_S: Final = 10.0
+"""For an attendant whose test is gone, before it is killed."""
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "ws_proxy", "wss_proxy")
 
 
@@ -165,7 +167,7 @@ class Session:
             self._channel = None
         if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(WAIT_S)
+                self._process.wait(CLOSE_S)
             self._process.kill()
             self._process.wait()
             self._process = None

@@ -179,6 +179,11 @@ def test_what_is_the_same_passes_and_each_difference_fails_with_its_words(record
     assert "hark: 3 replayed, in pytest's own process" in said
 
 
+def test_a_test_that_is_only_set_up_is_neither_failed_nor_counted(recorded: Path) -> None:
+    code, said = run(recorded, "--hark-way=process", "--setup-only", "test_it.py::test_raw")
+    assert (code, "replayed" in said) == (0, False), said
+
+
 def test_where_no_boundary_can_be_had_a_replay_says_why_and_a_recording_is_not_made(
     recorded: Path, tmp_path: Path
 ) -> None:

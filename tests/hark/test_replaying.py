@@ -8,11 +8,12 @@ import pytest
 from hark import trusted
 from hark.admitting import ALWAYS, ONCE
 from hark.bundle import events as ev
+from hark.bundle.bounds import RunStart
 from hark.errors import ConfinementError, HarkError, ReplayError, UntrustedError, UsageError
 from hark.replaying import Asked, replay
 from hark.restaging import Given
 from launcher.report import NotExecutableError, NotFoundError
-from tests.support.recordings import PROJECT, bundle
+from tests.support.recordings import PROJECT, RUN, STARTED, bundle
 from tests.support.rerecorded import STRANGER
 
 
@@ -94,6 +95,13 @@ def test_files_that_are_in_no_copy_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     with pytest.raises(LaunchedError):
         started(tmp_path, bundle=path, trust=True, given=Given(workdir=str(tmp_path / "mine")))
+
+
+def test_a_test_that_was_recorded_in_its_own_process_has_no_project_to_be_replayed_on(tmp_path: Path) -> None:
+    marked = {"run_id": RUN, "started_at": STARTED, "working_dir": PROJECT, "argv": ("true",)}
+    path = bundle(tmp_path / "run.hark", start=RunStart(**marked, uncontained="the test's own process"))
+    with pytest.raises(ReplayError, match=r"no copy of its project .*-workdir DIR"):
+        started(tmp_path, bundle=path, trust=True)
 
 
 def test_nothing_is_left_of_a_replay_that_was_refused(tmp_path: Path) -> None:

@@ -109,6 +109,22 @@ def test_an_answer_that_is_not_asked_for_is_named(
     assert any("was not asked for" in line for line in verdict.lines)
 
 
+def test_an_attendant_that_is_gone_leaves_the_test_nothing_to_reach_and_no_verdict(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = playing(recorded, tmp_path, monkeypatch)
+    try:
+        assert session._process is not None
+        session._process.kill()
+        session._process.wait()
+        with pytest.raises((Over, OSError)):
+            fetch(b"hi")
+        with pytest.raises((AttendantError, OSError)):
+            session.finish(0)
+    finally:
+        session.close()
+
+
 def test_what_cannot_begin_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x.hark").write_text("no bundle")
