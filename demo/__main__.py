@@ -107,6 +107,8 @@ def story(folder: Path, project: Path) -> None:
     show("report", "-o", f"{pages}/run.html", "../run.hark", env=keyless)
     show("report", "-against", "../run.hark", "-o", f"{pages}/fork.html", "../fork.hark", env=keyless)
 
+    which_sentence(folder, env)
+
 
 def what_if(folder: Path, env: dict[str, str]) -> None:
     """Fork the run where it read the briefing, without the hidden instruction, against new servers."""
@@ -132,6 +134,24 @@ def what_if(folder: Path, env: dict[str, str]) -> None:
 
     print("\nWhat the one sentence led to, side by side; all that the two have in common is folded:")
     show("diff", "../run.hark", "../fork.hark", code=1)
+
+
+def which_sentence(folder: Path, env: dict[str, str]) -> None:
+    """Find the instruction as somebody would who does not know where it hides: by forks, two at a time."""
+    stubs.certify(folder)
+    server, _ = stubs.serve(folder, (HERE / "briefing.html").read_bytes())
+    print("\nAnd had nobody known which sentence it was? Forks ask, each without some text of the briefing:")
+    show(
+        *("bisect", "-at", f"{stubs.BRIEFING_HOST}/today", "-until", f"denied host={stubs.EVIL_HOST}"),
+        *("-policy", "policy.toml", *toward(server.server_address[1], folder)),
+        *("-o", "../bisection", "../run.hark"),
+        env=env,
+    )
+    server.shutdown()
+    server.server_close()
+    found = json.loads(Path("../bisection/found.json").read_text())["steps"]
+    if len(found) != 1 or stubs.EVIL_HOST not in found[0]["replace"]:
+        sys.exit("demo: the bisection should have found the one sentence that names the place")
 
 
 def toward(port: int, folder: Path) -> list[str]:

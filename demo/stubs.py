@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 
 BRIEFING_HOST = "briefing.example"
 MODEL_HOST = "api.model.example"
+EVIL_HOST = "collect.evil.example"
 
 
 def certify(folder: Path) -> Path:
