@@ -227,14 +227,16 @@ def row(what: str, search: str, scores: Sequence[Score]) -> str:
     )
 
 
-def misses(scores: Sequence[Score]) -> Iterator[str]:
-    """Name what was not found exactly."""
-    for one in scores:
-        if not one.is_right:
-            yield (
-                f"case {one.case.number} ({one.case.shape.value}, {one.case.form.value}): {one.word}, "
-                f"precision {one.precision:.2f}, spans hit {one.hit:.1f}"
-            )
+def misses(scores: Sequence[Score]) -> str:
+    """Name what was not found exactly: the case, and its precision, or its verdict."""
+    named = [
+        f"{one.case.number} ({one.precision:.2f})"
+        if one.word == bisecting.FOUND and one.hit == 1
+        else f"{one.case.number} ({one.word}, {one.hit:.1f} hit)"
+        for one in scores
+        if not one.is_right
+    ]
+    return f"{len(named)}: {', '.join(named)}" if named else "none"
 
 
 def _all(made: Sequence[Case], search: str, finest: Level) -> list[Score]:
@@ -247,14 +249,14 @@ def stubbed() -> Iterator[str]:
     made = list(planted.cases(CASES, SEED))
     yield f"### {CASES} planted documents, a stub in the place of forks\n"
     yield HEAD
-    missed: dict[str, list[str]] = {}
+    missed: dict[str, str] = {}
     for finest, search in PLANS:
         scores = _all(made, search, finest)
         for shape in planted.THIRDS:
             some = [one for one in scores if one.case.shape is shape]
             yield row(f"{shape.value}, by {finest.value}", search, some)
         yield row(f"all, by {finest.value}", search, scores)
-        missed[f"{search}, by {finest.value}"] = list(misses(scores))
+        missed[f"{search}, by {finest.value}"] = misses(scores)
     yield from _missed(missed)
     if not dojo.is_there():
         yield "AgentDojo was not there: `make .injections/.done` fetches it.\n"
@@ -266,22 +268,20 @@ def _dojo() -> Iterator[str]:
     made = list(dojo.cases())
     yield f"### AgentDojo: {len(made)} injections in its own documents, a stub in the place of forks\n"
     yield HEAD
-    missed: dict[str, list[str]] = {}
+    missed: dict[str, str] = {}
     for search in SEARCHES:
         scores = _all(made, search, Level.SENTENCE)
         yield row("a goal in a frame, by sentence", search, scores)
-        missed[search] = list(misses(scores))
+        missed[search] = misses(scores)
     yield from _missed(missed)
 
 
-def _missed(missed: dict[str, list[str]]) -> Iterator[str]:
+def _missed(missed: dict[str, str]) -> Iterator[str]:
     yield ""
-    for search, lines in missed.items():
-        yield f"Not exactly the planted words ({search}): {len(lines)}."
-        yield from (f"- {line}" for line in lines[:12])
-        if len(lines) > 12:
-            yield f"- and {len(lines) - 12} more"
-        yield ""
+    yield "Not exactly the planted words, by the number of the case and its precision:"
+    yield ""
+    yield from (f"- {search}: {cases}" for search, cases in missed.items())
+    yield ""
 
 
 AGENT: Final = """
@@ -325,7 +325,7 @@ def forked(count: int) -> Iterator[str]:
         f"{runs} forks in {sum(seconds):.0f} s, two side by side, recording included: "
         f"{sum(seconds) / runs:.1f} s each."
     )
-    yield from (f"- {line}" for line in misses(scores))
+    yield f"Not exactly the planted words: {misses(scores)}"
     yield ""
 
 
