@@ -13,7 +13,7 @@ from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd, kind_name
 from hark.bundle.frame import Frame
 from hark.bundle.outcome import succeeded
-from hark.report.markup import shown
+from hark.report.markup import shown, shown_lines
 
 MAX_FIELD: Final = 8_192  # bytes of one field; a chunk of a stream is shorter
 MAX_LINE: Final = 240  # characters of what happened
@@ -61,7 +61,7 @@ class Listing:
                 fields += f"\n  cut here; all of it: hark inspect -seq {seq} {self._name}"
         if len(words) > MAX_LINE:
             words = f"{words[: MAX_LINE - 1]}…"
-        lines = "\n".join(map(shown, fields.split("\n")))
+        lines = shown_lines(fields)
         return (
             f'<details class="ev{_tone(event)}" id="e{seq}"><summary><b>{seq}</b><i>{describe.seconds(frame.time)}</i>'
             f"<em>{name}</em><u>{exchange}</u><span>{shown(words)}</span></summary><pre>{lines}</pre>"
@@ -70,10 +70,15 @@ class Listing:
         )
 
 
+_SIZED: Final = (bytes, str, dict, tuple)
+
+
 def _cut(event: Any) -> Any:
     """Return an event with its long fields cut; the same one where there are none."""
     if isinstance(event, ev.Unknown):
         return event if len(event.payload) <= MAX_FIELD else event._replace(payload=event.payload[:MAX_FIELD])
+    if not any(isinstance(value, _SIZED) and len(value) > MAX_FIELD // 32 for value in event):
+        return event  # nearly all
     long = {
         name: value[:MAX_FIELD]
         for name, value in zip(event._fields, event, strict=True)

@@ -22,6 +22,13 @@ def shown(sentence: str) -> str:
     return html.escape(printable(sentence), quote=True)
 
 
+def shown_lines(sentences: str) -> str:
+    """Return such sentences with the line breaks between them; most have nothing that is not plain."""
+    if sentences.isascii() and sentences.replace("\n", " ").isprintable():
+        return html.escape(sentences, quote=True)
+    return "\n".join(map(shown, sentences.split("\n")))
+
+
 def text(recorded: str) -> str:
     """Return recorded text, in one line."""
     return shown(visible(recorded))

@@ -32,3 +32,8 @@ def test_counts_and_tables() -> None:
     made = markup.table("<b>", ["a"], [["<i>1</i>"]])
     assert "&lt;b&gt;" in made
     assert "<td><i>1</i></td>" in made
+
+
+@given(st.one_of(st.text(), st.text(alphabet="ab<&>\"'\n\r\t\\ ")))
+def test_sentences_in_lines_are_shown_as_each_would_be_alone(text: str) -> None:
+    assert markup.shown_lines(text) == "\n".join(map(markup.shown, text.split("\n")))
