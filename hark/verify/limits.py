@@ -25,6 +25,10 @@ ANCHORED_ONLY: Final = (
     "That it is the only record: its anchor says that this one was there by then and was not changed "
     "since, and the holder of the key could have had others anchored too."
 )
+WITNESSED_ONLY: Final = (
+    "That it is the only record: a witness says that this one was there by then and that it cosigned no "
+    "other of this run, and the holder of the key could have written other runs."
+)
 NO_CHECKPOINT: Final = (
     "Anything to witnesses and to tools for transparency logs: it holds no checkpoint, as bundles of earlier "
     "versions do not."
@@ -65,7 +69,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (result.verdict == TRUNCATED, CUT),
         (result.verdict != TRUNCATED and not result.public_key, UNSIGNED),
         (bool(result.public_key) and not _known(result) and result.verdict != REJECTED, NO_PIN),
-        (bool(result.public_key), ANCHORED_ONLY if result.anchored else OPERATOR),
+        (bool(result.public_key), _against_the_signer(result)),
         (bool(result.public_key) and result.tlog is None, NO_CHECKPOINT),
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
@@ -75,6 +79,13 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (hashed, HASHED),
     ]
     return tuple(words for holds, words in said if holds)
+
+
+def _against_the_signer(result: Result) -> str:
+    """How far it goes as evidence against the holder of the key."""
+    if result.anchored:
+        return ANCHORED_ONLY
+    return WITNESSED_ONLY if any(one.checked for one in result.cosignatures) else OPERATOR
 
 
 def _known(result: Result) -> bool:

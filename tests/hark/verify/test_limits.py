@@ -1,6 +1,15 @@
 from hark.verify import limits as module
 from hark.verify.limits import limits
-from hark.verify.result import ANCHORED, BROKEN, REJECTED, TRUNCATED, UNCHECKABLE, AnchorResult, Tlog
+from hark.verify.result import (
+    ANCHORED,
+    BROKEN,
+    REJECTED,
+    TRUNCATED,
+    UNCHECKABLE,
+    AnchorResult,
+    Cosignature,
+    Tlog,
+)
 from tests.hark.verify.test_result import GOOD as PLAIN
 
 GOOD = PLAIN._replace(tlog=Tlog("hark/run/x", bytes(32), ""))
@@ -23,6 +32,10 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
     assert of(GOOD._replace(unsafe=True)) - of() == {module.UNSAFE}
     assert of(GOOD._replace(uncontained="a test's process")) - of() == {module.UNCONTAINED}
+    word = Cosignature("w.example", "", 5)
+    cosigned = GOOD.tlog._replace(cosignatures=(word._replace(checked=True),))
+    assert of(GOOD._replace(tlog=cosigned)) - of() == {module.WITNESSED_ONLY}
+    assert of(GOOD._replace(tlog=cosigned._replace(cosignatures=(word,)))) == of()
     assert of(PLAIN) - of() == {module.NO_CHECKPOINT}
     assert of(hashed=True) - of() == {module.HASHED}
     assert of(header=False) - of() == {module.NO_HEADER_HASH}
@@ -37,5 +50,5 @@ def test_limits_are_whole_sentences():
         for name, value in vars(module).items()
         if name.isupper() and name not in {BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 14
+    assert len(sentences) == 15
     assert all(words.endswith(".") for words in sentences)
