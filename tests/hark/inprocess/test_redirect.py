@@ -30,6 +30,20 @@ def test_a_request_by_name_is_judged_recorded_and_trusted() -> None:
         assert [one.host for one in rig.recorder.of(LlmRequest)] == [API]
 
 
+def test_a_socket_that_is_wrapped_before_it_connects_goes_the_same_way() -> None:
+    with served() as (rig, upstream):
+        upstream.on("/v1")(lambda call: call.reply(200, b"hello"))
+        with (
+            redirected(rig),
+            ssl.create_default_context().wrap_socket(socket.socket(), server_hostname=API) as sock,
+        ):
+            assert sock.connect_ex((API, 443)) == 0
+            sock.sendall(f"GET /v1 HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode())
+            answer = b"".join(iter(lambda: sock.recv(4096), b""))
+        assert answer.endswith(b"hello")
+        assert [one.host for one in rig.recorder.of(LlmRequest)] == [API]
+
+
 def test_asyncio_and_its_resolver_go_the_same_way() -> None:
     async def ask() -> bytes:
         reader, writer = await asyncio.open_connection(API, 80)
