@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from demo.translog import certificates, log, merkle, timestamps
 from demo.translog.service import Translog
 
+POLL_S: Final = 0.02  # how long the end of a block waits at most; the default is half a second a test
 MAX_REQUEST: Final = 1 << 20
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
@@ -184,7 +185,7 @@ def serving(
     server = Server(("127.0.0.1", port), handler)
     translog = Translog(folder, f"http://127.0.0.1:{server.server_address[1]}", version, clock)
     handler.translog = translog  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_S,), daemon=True)
     thread.start()
     try:
         yield translog

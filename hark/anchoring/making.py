@@ -51,7 +51,7 @@ def make(head: TreeHead, signer: SigningKey | None, asked: Anchoring) -> tuple[M
     from cryptography.hazmat.primitives.hashes import SHA256
 
     root, content = trusted_root(asked.trust.root), artifact(head)
-    logs = asked.services.logs._replace(services=tuple(map(_settled, asked.services.logs.services)))
+    logs = asked.services.logs._replace(services=tuple(map(clients.settled, asked.services.logs.services)))
     _refuse_timeless(logs, asked.services.clocks)
     key = ec.generate_private_key(ec.SECP256R1())
     held = _certificate(asked, key)
@@ -68,13 +68,6 @@ def make(head: TreeHead, signer: SigningKey | None, asked: Anchoring) -> tuple[M
             raise UpstreamError(f"the log's answer does not hold: {result.why}")
         made.append(Made(anchor, result))
     return tuple(made)
-
-
-def _settled(log: Service) -> Service:
-    try:
-        return clients.settled(log)
-    except UpstreamError:
-        return log._replace(version=2)  # whoever asks it again says why it does not answer
 
 
 def _refuse_timeless(logs: Choice, clocks: Choice) -> None:

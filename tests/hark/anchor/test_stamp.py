@@ -40,6 +40,7 @@ def test_bytes_that_are_no_stamp_are_malformed(log, data):
         time_of(data, b"m", root_of(log).clocks)
 
 
+@pytest.mark.slow
 def test_every_cut_and_a_flip_in_every_byte_is_a_stamp_or_malformed(log):
     made, clocks = stamp(log, b"m"), root_of(log).clocks
     held = 0

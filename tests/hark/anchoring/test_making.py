@@ -85,3 +85,8 @@ def test_the_next_of_several_is_asked_where_one_does_not_answer(log, monkeypatch
     three = two._replace(logs=two.logs._replace(needed=3))
     with pytest.raises(UpstreamError):
         make(HEAD, KEY, asked(log)._replace(services=three))
+
+
+def test_a_log_that_is_not_there_is_named_and_not_taken_for_one_of_version_2():
+    with pytest.raises(UpstreamError, match=r"cannot ask http://127\.0\.0\.1:9/api/v1/log"):
+        make(HEAD, KEY, Anchoring(named("http://127.0.0.1:9", ())))

@@ -85,6 +85,7 @@ def test_without_an_anchor_verify_says_so_and_refuses_where_one_is_asked_for(log
     assert hark("verify", "-anchored", bundle).code == 1
 
 
+@pytest.mark.slow
 def test_what_is_extracted_sigstores_own_program_takes_by_itself(log, bundle, tmp_path):
     token = {"SIGSTORE_IDENTITY_TOKEN": log.token("me@x.example")}
     code, out, _ = anchor(log, bundle, "-identity", env=token)
