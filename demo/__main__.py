@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from demo import stubs
+from demo import stubs, translog
 
 HERE = Path(__file__).parent
 KEY = "../config/hark/signing.key.pub"
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def story(folder: Path, project: Path) -> None:
-    """Run, look, verify, prove, replay, fork."""
+    """Run, look, verify, prove, replay, fork, report, bisect, anchor."""
     shutil.copy(HERE / "strip.json", folder)
     stubs.certify(folder)
     server, keys = stubs.serve(folder, (HERE / "briefing.html").read_bytes())
@@ -108,6 +108,7 @@ def story(folder: Path, project: Path) -> None:
     show("report", "-against", "../run.hark", "-o", f"{pages}/fork.html", "../fork.hark", env=keyless)
 
     which_sentence(folder, env)
+    anchored(folder, env)
 
 
 def what_if(folder: Path, env: dict[str, str]) -> None:
@@ -152,6 +153,26 @@ def which_sentence(folder: Path, env: dict[str, str]) -> None:
     found = json.loads(Path("../bisection/found.json").read_text())["steps"]
     if len(found) != 1 or stubs.EVIL_HOST not in found[0]["replace"]:
         sys.exit("demo: the bisection should have found the one sentence that names the place")
+
+
+def anchored(folder: Path, env: dict[str, str]) -> None:
+    """Put the fork into a transparency log on this machine, and check it where nothing but its file is."""
+    print(
+        "\nA signature is its holder's word. An entry in a transparency log (here one that the demo runs) is"
+    )
+    print("beyond the holder, too:")
+    logged = folder / "log"
+    logged.mkdir()
+    with translog.serving(logged, version=2) as log:
+        services = ("-signing-config", str(log.signing_config), "-trusted-root", str(log.trusted_root))
+        show("anchor", *services, "../fork.hark", env=env)
+        elsewhere = folder / "elsewhere"
+        elsewhere.mkdir()
+        for part in (folder / "fork.hark", folder / KEY.removeprefix("../"), log.trusted_root):
+            shutil.copy(part, elsewhere)
+    print("\nThe log is gone. In another folder, from the copied file alone and without a network:")
+    os.chdir(elsewhere)
+    show("verify", "-key", "signing.key.pub", "-trusted-root", "trusted_root.json", "-anchored", "fork.hark")
 
 
 def toward(port: int, folder: Path) -> list[str]:

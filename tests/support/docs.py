@@ -19,6 +19,7 @@ VARIES: Final = (
     # How many events a run has depends on how often its clock moved, which a slow machine's does more often.
     (r"^ *\d+ +(?=\d+\.\d{3} )", "<event> "),
     (r"\bevents? \d+\b|\b\d+ events?\b", "<event>"),
+    (r"(?<=-seq )\d+\b|(?<=-at )\d+\b|\bone of \d+\b", "<event>"),
     (r"\b\d+ actions\b", "<actions>"),
     (r"\b\d+ equal\b", "<equal>"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)?", "<time>"),
