@@ -36,8 +36,6 @@ UNCONFIRMED: Final = "BISECT-UNCONFIRMED"
 UNSPECIFIC: Final = "BISECT-UNSPECIFIC"
 STOPPED: Final = "BISECT-STOPPED"
 
-type Say = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
@@ -90,7 +88,6 @@ class Bisection:
     search: Callable[[Sequence[Unit]], Search[Unit]]
     note: str
     """In each child's record: what is looked for."""
-    say: Say
     words: dict[str, str] = field(default_factory=dict)
     """What a question removes, in words, for whoever shows progress."""
     outcome: Outcome = field(default_factory=Outcome)

@@ -17,7 +17,7 @@ from typing import Final
 from hark import ids
 from hark.admitting import Ask, admit, own_key
 from hark.bisect import bisecting, facts
-from hark.bisect.bisecting import Bisection, Say, Suspect
+from hark.bisect.bisecting import Bisection, Suspect
 from hark.bisect.counting import Rule
 from hark.bisect.ddmin import ddmin, probable
 from hark.bisect.driver import Done, Driver
@@ -35,6 +35,7 @@ from hark.patch.where import Point, Side, answers, find
 from hark.recalled import Recalled, recall
 from hark.replaying import Asked, recorded_frames
 from hark.restaging import parsed, refuse_hostile
+from hark.run import Say
 from hark.visible import visible
 
 ALL: Final = "all"
@@ -98,7 +99,7 @@ def bisect(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | N
         driver = Driver(runner, folder.note, wanted.jobs, wanted.most)
         search = probable if wanted.search == "probable" else ddmin
         note = f"hark bisect: {wanted.until[:MAX_NOTED]}"
-        bisection = Bisection(driver, wanted.rule, wanted.finest, search, note, say)
+        bisection = Bisection(driver, wanted.rule, wanted.finest, search, note)
         driver.note = _Progress(bisection, folder, say).note
         for done in folder.known:
             driver.learn(done)

@@ -138,7 +138,7 @@ def searched(case: Case, search: str, finest: Level) -> Score:
     rule = Rule(TRIALS) if case.rate < 1 else Rule()
     suspect = Suspect(_POINT, case.message)
     driver = Driver(Oracle(case), lambda _: None, 1, 1_000_000)
-    bisection = Stubbed(driver, rule, finest, SEARCHES[search], "", lambda _: None)
+    bisection = Stubbed(driver, rule, finest, SEARCHES[search], "")
     outcome = bisection.run([suspect], b"%d" % case.number)
     stretches = [] if outcome.narrowing is None else _stretches(outcome)
     if outcome.word == bisecting.FOUND and obeyed_after(case, removal(suspect.message, outcome.units)):

@@ -80,7 +80,7 @@ def run(
 ) -> Outcome:
     listed = suspects or [suspect()]
     driver = Driver(Stub(listed, obeys, rate), lambda _: None, jobs, most)
-    return Bisection(driver, rule, finest, search, "note", lambda _: None).run(listed, b"seed")  # type: ignore[arg-type]
+    return Bisection(driver, rule, finest, search, "note").run(listed, b"seed")  # type: ignore[arg-type]
 
 
 def texts(outcome: Outcome) -> list[str]:
@@ -160,7 +160,7 @@ def test_asked_once_such_a_stub_leads_astray_and_the_confirming_run_or_a_note_te
         listed = [suspect()]
         stub = Stub(listed, lambda text: "SEND" in text, 0.5)
         stub.draws.seed(seed)
-        bisection = Bisection(Driver(stub, lambda _: None), Rule(), Level.SENTENCE, ddmin, "", lambda _: None)
+        bisection = Bisection(Driver(stub, lambda _: None), Rule(), Level.SENTENCE, ddmin, "")
         words.add(bisection.run(listed, b"seed").word)
     assert {UNCONFIRMED, UNSEEN} <= words
 
