@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Final
 
+from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import ConfinementError, PatchError, PolicyError, RecordError, ReplayError, UsageError
 
@@ -26,17 +27,14 @@ SPEC: Final = Spec(
         Option("max-runs", "end after so many forks (200)", "N"),
         Option("trials", "ask each question in so many forks, for servers whose answers vary (1)", "N"),
         Option("tolerate", "take the outcome for gone also where it is seen so often in the trials (0)", "K"),
-        Option("model", "have every live request ask this model instead of the one that it names", "NAME"),
-        Option("set", "set this JSON value in live requests; may be repeated", "POINTER=VALUE", repeat=True),
-        Option("policy", "from the branch point on, this policy with its secrets and tool servers", "FILE"),
-        Option("upstream", "dial HOST at another address; may be repeated", "HOST=ADDR[:PORT]", repeat=True),
-        Option("upstream-ca", "trust these roots for upstreams too; may be repeated", "PEM", repeat=True),
-        Option("via-proxy", "dial upstreams through the proxies that your environment names"),
-        Option("trust-bundle", "run what a bundle asks for though nobody you trust has signed it"),
-        Option("trusted-keys", "trust the keys in this list too, one a line", "FILE"),
-        Option("read", "let the command read this path; may be repeated", "PATH", repeat=True),
-        Option("write", "let the command write below this path; may be repeated", "PATH", repeat=True),
-        Option("workdir", "work on a copy of this directory, and not on the bundle's of the project", "DIR"),
+        options.MODEL,
+        options.SET,
+        options.LIVE_POLICY,
+        *options.OUTWARD,
+        *options.TRUST,
+        options.READ,
+        options.WRITE,
+        options.COPIED,
         Option("o", "keep runs, patches and children here, and go on with what is there", "FOLDER"),
         Option("key", "sign the children with this private key instead of your own", "FILE"),
         Option("json", "print the verdict as one JSON object"),

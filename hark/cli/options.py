@@ -25,6 +25,20 @@ VERDICT: Final = Option(
     "json", "print the verdict as one JSON object, and the command's own output on stderr"
 )
 
+BRANCH: Final = Option(
+    "at", "the branch point: an event's number, HOST/PATH#K or last-request", "N", required=True
+)
+MODEL: Final = Option(
+    "model", "have every live request ask this model instead of the one that it names", "NAME"
+)
+SET: Final = Option(
+    "set", "set this JSON value in live requests; may be repeated", "POINTER=VALUE", repeat=True
+)
+LIVE_POLICY: Final = Option(
+    "policy", "from the branch point on, this policy with its secrets and tool servers", "FILE"
+)
+"""Of what forks: where, and what is different from there on."""
+
 OUTWARD: Final = (
     Option("upstream", "dial HOST at another address; may be repeated", "HOST=ADDR[:PORT]", repeat=True),
     Option("upstream-ca", "trust these roots for upstreams too; may be repeated", "PEM", repeat=True),
