@@ -69,6 +69,14 @@ class AgentTls(ClientTLSLayer):
             if len(data) < AT_ONCE:
                 return
 
+    def send_data(self, data: bytes) -> layer.CommandGenerator[None]:
+        """Encrypt and send. To an agent that broke TLS nothing can be said any more: its connection ends."""
+        try:
+            yield from super().send_data(data)
+        except SSL.Error:
+            self.conn.error = "the agent's program broke TLS"
+            yield commands.CloseConnection(self.conn)
+
     def send_close(self, command: commands.CloseConnection) -> layer.CommandGenerator[None]:
         """Close; say so in TLS unless something was cut."""
         if self.tls is not None and not self.conn.error:

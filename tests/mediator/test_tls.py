@@ -1,10 +1,15 @@
 """TLS toward the agent: its own certificate a name, ALPN, a goodbye at a regular end."""
 
+import contextlib
+import os
+import select
 import socket
 import ssl
+import threading
 
+from hark.bundle.events import LlmResponseEnd
 from tests.fakes.upstream import Call, serving
-from tests.mediator.rig import API, OTHER, running
+from tests.mediator.rig import API, OTHER, pair, running
 
 
 def test_each_name_is_shown_its_own_certificate_signed_by_the_run() -> None:
@@ -84,3 +89,32 @@ def _recv(sock: socket.socket) -> bytes:
         return sock.recv(4096)
     except ssl.SSLZeroReturnError:
         return b""
+
+
+def test_an_agent_that_breaks_tls_while_it_is_answered_ends_its_connection_and_no_run() -> None:
+    asked, broken = threading.Event(), threading.Event()
+    with pair() as (rig, upstream):
+
+        @upstream.on("/slow")
+        def slow(call: Call) -> None:
+            asked.set()
+            broken.wait(10)
+            call.reply(200, b"late")
+
+        with rig.tls(API) as sock:
+            sock.sendall(f"GET / HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
+            got = b""
+            while not got.endswith(b"GET / 0"):  # and what belongs to the handshake is read too
+                got += sock.recv(4096)
+            sock.sendall(f"GET /slow HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
+            assert asked.wait(10)
+            os.write(sock.fileno(), b"\x17\x03\x03\x00\x20" + bytes(32))  # a record that nobody encrypted
+            assert select.select([sock], [], [], 10)[0]  # its alert: the record was read
+            broken.set()
+            rig.recorder.wait_for(LlmResponseEnd, 2)
+            with contextlib.suppress(OSError):
+                assert sock.recv(100) == b""
+        with rig.https() as client:
+            client.request("GET", "/")
+            assert client.getresponse().status == 200
+        assert rig.fatal == []
