@@ -45,6 +45,7 @@ COMMANDS: Final = (
 )
 """Every command is a module here: `SPEC` and `run(args) -> exit code`, with costly imports inside `run`."""
 
+MAX_SENTENCE: Final = 8_000  # characters of an error; what it quotes may be as long as a file
 EXIT_INTERNAL: Final = 70  # EX_SOFTWARE of sysexits.h
 EXIT_OUTPUT: Final = 74  # EX_IOERR of sysexits.h
 GC_THRESHOLD: Final = 20_000  # new objects between two collections; importing makes some ten thousand
@@ -149,6 +150,8 @@ def _fail(sentence: str, code: int) -> int:
     """Say what went wrong behind what was already printed. What arrives may quote hostile bytes."""
     from hark.visible import printable
 
+    if len(sentence) > MAX_SENTENCE:
+        sentence = f"{sentence[: MAX_SENTENCE // 2]} ... {sentence[-MAX_SENTENCE // 2 :]}"
     for stream, text in ((sys.stdout, ""), (sys.stderr, f"hark: {printable(sentence)}\n")):
         try:
             stream.write(text)

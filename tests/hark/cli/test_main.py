@@ -72,6 +72,15 @@ def test_hostile_bytes_in_an_error_do_not_reach_the_terminal(monkeypatch, capsys
     assert capsys.readouterr().err == "hark: kind \\e]0;owned\\x07 \\u202e\n"
 
 
+def test_an_error_that_quotes_a_file_is_cut_in_its_middle(monkeypatch, capsys):
+    monkeypatch.setattr(version, "run", raising(UsageError("begins " + "x" * 1_000_000 + " ends")))
+    assert main.entry(["version"]) == 2
+    err = capsys.readouterr().err
+    assert len(err) < 9_000
+    assert err.startswith("hark: begins ")
+    assert err.endswith(" ends\n")
+
+
 def test_a_bug_is_called_one_and_shows_no_traceback_unless_asked(monkeypatch, capsys):
     monkeypatch.setattr(version, "run", raising(ZeroDivisionError("oops")))
     monkeypatch.delenv("HARK_DEBUG", raising=False)
