@@ -26,17 +26,19 @@ def whole(document: Any) -> Reply:
     content = loose.at(document, "content")
     turn = None if content is None else _said(content, "assistant")
     model, stop = loose.text(loose.at(document, "model")), loose.text(loose.at(document, "stop_reason"))
-    return Reply(turn, model, stop, _usage(loose.at(document, "usage")))
+    identity = loose.text(loose.at(document, "id"))
+    return Reply(turn, model, stop, _usage(loose.at(document, "usage")), identity)
 
 
 def streamed(events: list[Any]) -> Reply:
     """Return what the events of an answer hold together."""
-    growing, model, stop, usage = Growing(), "", "", dict[str, Any]()
+    growing, model, stop, usage, identity = Growing(), "", "", dict[str, Any](), ""
     for event in loose.objects(events):
         index = loose.number(event.get("index")) or 0
         match event.get("type"):
             case "message_start":
                 model = loose.text(loose.at(event, "message", "model"))
+                identity = loose.text(loose.at(event, "message", "id"))
                 usage |= loose.mapping(loose.at(event, "message", "usage"))
                 growing.seen = True
             case "content_block_start":
@@ -46,7 +48,7 @@ def streamed(events: list[Any]) -> Reply:
             case "message_delta":
                 stop = loose.text(loose.at(event, "delta", "stop_reason")) or stop
                 usage |= loose.mapping(event.get("usage"))
-    return Reply(growing.turn(), model, stop, _usage(usage))
+    return Reply(growing.turn(), model, stop, _usage(usage), identity)
 
 
 def _start(growing: Growing, index: int, block: Mapping[str, Any]) -> None:

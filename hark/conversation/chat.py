@@ -26,21 +26,23 @@ def whole(document: Any) -> Reply:
     message = choice.get("message")
     turn = _turn(message) if isinstance(message, dict) else None
     stop = loose.text(choice.get("finish_reason"))
-    return Reply(turn, loose.text(loose.at(document, "model")), stop, _usage(loose.at(document, "usage")))
+    model, identity = loose.text(loose.at(document, "model")), loose.text(loose.at(document, "id"))
+    return Reply(turn, model, stop, _usage(loose.at(document, "usage")), identity)
 
 
 def streamed(chunks: list[Any]) -> Reply:
     """Return what the chunks of an answer hold together."""
-    growing, model, stop, usage = Growing(), "", "", Usage()
+    growing, model, stop, usage, identity = Growing(), "", "", Usage(), ""
     for chunk in loose.objects(chunks):
         model = loose.text(chunk.get("model")) or model
+        identity = loose.text(chunk.get("id")) or identity
         if isinstance(chunk.get("usage"), dict):
             usage = _usage(chunk["usage"])
         for choice in loose.objects(chunk.get("choices")):
             if not loose.number(choice.get("index")):
                 _delta(growing, loose.mapping(choice.get("delta")))
                 stop = loose.text(choice.get("finish_reason")) or stop
-    return Reply(growing.turn(), model, stop, usage)
+    return Reply(growing.turn(), model, stop, usage, identity)
 
 
 def _delta(growing: Growing, delta: Mapping[str, Any]) -> None:

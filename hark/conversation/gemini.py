@@ -35,10 +35,11 @@ def whole(document: Any) -> Reply:
 
 def streamed(answers: list[Any]) -> Reply:
     """Return what the answers of a stream hold together."""
-    growing, model, stop, usage, calls = Growing(), "", "", Usage(), 0
+    growing, model, stop, usage, calls, identity = Growing(), "", "", Usage(), 0, ""
     for answer in loose.objects(answers):
         answer = loose.mapping(answer.get("response")) or answer  # noqa: PLW2901 (the same, unwrapped)
         model = loose.text(answer.get("modelVersion")) or model
+        identity = loose.text(answer.get("responseId")) or identity
         if isinstance(answer.get("usageMetadata"), dict):
             usage = _usage(answer["usageMetadata"])
         candidate = next(loose.objects(answer.get("candidates")), {})
@@ -50,7 +51,7 @@ def streamed(answers: list[Any]) -> Reply:
                 calls += 1
             elif part.get("thought") is not True:
                 growing.text(0, loose.text(part.get("text")))
-    return Reply(growing.turn("model"), model, stop, usage)
+    return Reply(growing.turn("model"), model, stop, usage, identity)
 
 
 def _turn(content: Mapping[str, Any]) -> Turn:

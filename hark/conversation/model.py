@@ -59,6 +59,7 @@ def model_call(heard: Heard) -> ModelCall | None:
         streamed=streamed,
         tools=asked.tools,
         parameters=_parameters(document),
+        id=reply.id,
     )
 
 

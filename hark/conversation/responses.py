@@ -34,7 +34,8 @@ def whole(document: Any) -> Reply:
     if isinstance(output, list):
         text = "\n\n".join(turn.text for turn in turns if turn.text)
         turn = Turn("assistant", text, tuple(call for turn in turns for call in turn.calls))
-    return Reply(turn, loose.text(loose.at(document, "model")), _stop(document), _usage(document))
+    model, identity = loose.text(loose.at(document, "model")), loose.text(loose.at(document, "id"))
+    return Reply(turn, model, _stop(document), _usage(document), identity)
 
 
 def streamed(events: list[Any]) -> Reply:
@@ -59,7 +60,7 @@ def streamed(events: list[Any]) -> Reply:
                 growing.replace_arguments(place, loose.text(event.get("arguments")))
     reply = whole(last)
     turn = reply.turn if reply.turn is not None and (reply.turn.text or reply.turn.calls) else growing.turn()
-    return Reply(turn, reply.model, reply.stop, reply.usage)
+    return Reply(turn, reply.model, reply.stop, reply.usage, reply.id)
 
 
 def _turns(given: Any) -> Iterator[Turn]:

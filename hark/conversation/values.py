@@ -67,6 +67,8 @@ class Reply:
     model: str = ""
     stop: str = ""
     usage: Usage = Usage()
+    id: str = ""
+    """What the API calls this answer; empty where it gives it no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class ModelCall:
     tools: tuple[str, ...]
     """The names of the tools that the model was offered."""
     parameters: Mapping[str, object]
+    id: str = ""
+    """What the API calls the answer."""
 
 
 class Growing:

@@ -92,6 +92,7 @@ def found(call: ModelCall, *, content: bool) -> dict[str, Value | None]:
         "gen_ai.request.model": call.model or None,
         **dict(_parameters(call.parameters)),
         "gen_ai.request.stream": True if call.streamed else None,
+        "gen_ai.response.id": call.id or None,
         "gen_ai.response.model": call.answered_by or None,
         "gen_ai.response.finish_reasons": (call.stop,) if call.stop else None,
         "gen_ai.response.time_to_first_chunk": None if first is None else (first - heard.time_ns) / 1e9,

@@ -139,3 +139,21 @@ def test_a_span_is_named_after_what_was_asked_for() -> None:
     assert modelspan.named(call("openai.chat", ASKED["openai.chat"])) == "chat m"
     assert modelspan.named(call("gemini", ASKED["gemini"])) == "generate_content gemini-2.5-pro"
     assert modelspan.named(call("openai.chat", {"messages": []})) == "chat"
+
+
+STREAMS: dict[str, list[dict[str, Any]]] = {
+    "openai.chat": [{"id": "one", "model": "m", "choices": [{"index": 0, "delta": {"content": "x"}}]}],
+    "openai.responses": [{"type": "response.completed", "response": {"id": "one", "output": []}}],
+    "anthropic": [{"type": "message_start", "message": {"id": "one", "model": "m"}}],
+    "gemini": [{"responseId": "one", "candidates": []}],
+}
+
+
+@pytest.mark.parametrize("provider", STREAMS)
+def test_an_answer_has_the_name_that_the_api_gives_it(provider: str) -> None:
+    key = "responseId" if provider == "gemini" else "id"
+    whole = call(provider, ASKED[provider], ANSWERED[provider] | {key: "one"})
+    streamed = call(provider, ASKED[provider], stream(STREAMS[provider]), SSE)
+    nameless = call(provider, ASKED[provider], ANSWERED[provider])
+    found = [modelspan.found(one, content=False)["gen_ai.response.id"] for one in (whole, streamed, nameless)]
+    assert found == ["one", "one", None]
