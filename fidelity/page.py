@@ -42,8 +42,10 @@ This page is what runs of
     {command}
 
 wrote; that was the last of them, and each row has the time at which it was tried ("-": before rows had that). A run
-with `--keep` leaves the rows of other shapes as they are. A run fails if a row that is promised is not equal N times, or if a control is not seen. The quick rows run
-with N = 2 in `make test`.
+with `--keep` leaves the rows of other shapes as they are. A run fails if a row that is promised is not equal N times,
+or if a control is not seen. The quick rows run with N = 2 in `make test`. A row that decides by the monotonic clock
+or by time limits of its own (`ttl`, SDKs with 5 s for a connection) may differ where the machine is much slower than
+when it was recorded: how busy it was stands below.
 """
 SHAPES: Final = "## Shapes\n"
 NOT_COVERED: Final = """## Not covered
@@ -117,7 +119,9 @@ def machine() -> str:
     """Where it was run."""
     release = platform.release().partition("-")[0]
     who = "root, who becomes two ordinary users" if os.geteuid() == 0 else "one ordinary user"
-    return f"This run: {os.cpu_count()} cores, Linux {release}, Python {platform.python_version()}, started by {who}."
+    busy = f"{os.getloadavg()[2]:.0f} programs ran or waited in its last quarter of an hour"
+    what = f"{os.cpu_count()} cores, Linux {release}, Python {platform.python_version()}, started by {who}"
+    return f"This run: {what}; {busy}."
 
 
 def write(
