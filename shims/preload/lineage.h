@@ -1,14 +1,18 @@
 /* Who a thread is: not its number, which depends on what else was started, but the way by which it came to be.
  *
- * lineage(child) = hash(lineage of the thread that made it, how many that thread had made before, in which way).
+ * lineage(child) = hash(lineage of the thread that made it, how many that thread had made before in that way, and which).
  * It survives exec in the log's table of processes. A child that came by a way that we do not see (a raw clone, system(),
  * what a static program starts) is numbered by its parent's process, in the order in which such children start.
  */
 
+enum { FORKED = 1, THREAD, SPAWNED, EXECUTED, STRAY, UNSEEN_THREAD, LABELLED };
+
+enum { EXACT = 64, SIZES = EXACT + 1 + 26 }; /* up to 64 bytes each its own, then one for each power of two */
+
 struct thread {
     uint8_t lineage[16];
-    uint64_t creations;
-    uint64_t draws;
+    uint64_t made[SPAWNED + 1]; /* by the way: threads and processes may be made in another order each time */
+    uint64_t draws[SIZES]; /* by how much is drawn (random.h) */
     uint64_t key_of; /* once `key` is that of `lineage`: one more than the epoch of its seed */
     uint32_t key[8];
     uint64_t refreshed; /* ns, what the thread's last refresh showed */
@@ -28,8 +32,6 @@ struct thread {
 static __thread struct thread me;
 static uint32_t unseen_threads;
 static int identified; /* this program has a lineage; fork keeps it, exec does not */
-
-enum { FORKED = 1, THREAD, SPAWNED, EXECUTED, STRAY, UNSEEN_THREAD, LABELLED };
 
 #define ROTATE(v, n) (((v) << (n)) | ((v) >> (32 - (n))))
 #define QUARTER(a, b, c, d)                                                                                            \
@@ -81,7 +83,9 @@ static void settle(void) {
     }
     me.known = 1;
     identified = 1;
-    me.creations = me.draws = me.key_of = me.reads = me.waits = me.reaps = me.sleeps = me.owed = me.next_read = 0;
+    memset(me.made, 0, sizeof me.made);
+    memset(me.draws, 0, sizeof me.draws);
+    me.key_of = me.reads = me.waits = me.reaps = me.sleeps = me.owed = me.next_read = 0;
     __atomic_store_n(living, 1, __ATOMIC_RELEASE);
 }
 
@@ -177,7 +181,7 @@ static struct thread *self(void) {
 /* The lineage of what the calling thread is about to make. */
 static void next_child(uint64_t way, uint8_t out[16]) {
     struct thread *t = self();
-    descend(t->lineage, __atomic_fetch_add(&t->creations, 1, __ATOMIC_RELAXED), way, out);
+    descend(t->lineage, __atomic_fetch_add(&t->made[way], 1, __ATOMIC_RELAXED), way, out);
 }
 
 PUBLIC void hark_lineage(unsigned char out[16]) {

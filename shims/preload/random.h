@@ -1,20 +1,30 @@
-/* Randomness from the recorded seed: a draw depends on who draws and how often it has drawn, and on nothing else.
+/* Randomness from the recorded seed: a draw depends on who draws, how much, and how often it has drawn that much before,
+ * and on nothing else. So a library that wants one byte sooner or later (a timer's, a collector's) shifts no key or name.
  * Where a fork goes live its page has another seed, a new epoch, and every later draw comes from that one.
  *
- * draw n of a thread = ChaCha20 under the thread's key, nonce n (64 bits, little-endian, then 32 zero bits), from block 0.
+ * draw n of a thread = ChaCha20 under the thread's key, from block 0, with nonce n (64 bits, little-endian) and the
+ *                      number of its size (32 bits).
  * The thread's key  = the first half of a block under the seed: nonce the lineage's first 12 bytes, counter its last 4.
  * No number is used twice, also where a signal handler draws in the middle of a draw.
  */
 
-static void generate(const uint32_t key[8], uint64_t number, uint8_t *out, size_t length) {
-    uint32_t nonce[3] = {(uint32_t)number, (uint32_t)(number >> 32), 0}, block[16];
+/* The number of a size: 0 to 64 bytes, then the powers of two; below SIZES, since most_at_once is below 2^26. */
+static unsigned size_of(size_t length) {
+    if (length <= EXACT) return (unsigned)length;
+    unsigned size = EXACT;
+    while (length > EXACT && size < SIZES - 1) length >>= 1, size++;
+    return size;
+}
+
+static void generate(const uint32_t key[8], uint64_t number, unsigned size, uint8_t *out, size_t length) {
+    uint32_t nonce[3] = {(uint32_t)number, (uint32_t)(number >> 32), size}, block[16];
     for (uint32_t counter = 0; length; counter++) {
         size_t part = length < 64 ? length : 64;
         chacha(key, counter, nonce, block);
         memcpy(out, block, part);
         out += part;
         length -= part;
-        if (counter == UINT32_MAX) nonce[2]++;
+        if (counter == UINT32_MAX) nonce[2] += SIZES;
     }
 }
 
@@ -41,7 +51,8 @@ static void draw(void *out, size_t length) {
         memcpy(t->key, key, sizeof key);
         __atomic_store_n(&t->key_of, wanted, __ATOMIC_RELEASE);
     }
-    generate(key, __atomic_fetch_add(&t->draws, 1, __ATOMIC_RELAXED), out, length);
+    unsigned size = size_of(length);
+    generate(key, __atomic_fetch_add(&t->draws[size], 1, __ATOMIC_RELAXED), size, out, length);
 }
 
 /* For other shims: `length` bytes for the calling thread; 0, or -1 where the run's randomness is not the seed's.
@@ -64,7 +75,7 @@ PUBLIC int hark_draw(const void *label, size_t bytes, void *out, size_t length) 
         descend(state, part, LABELLED, state);
     }
     key_for(state, epoch_now(), key);
-    generate(key, 0, out, length);
+    generate(key, 0, 0, out, length);
     return 0;
 }
 
@@ -166,7 +177,7 @@ static void make_id(int kind, char text[37]) {
         draw(bytes, 16);
     } else {
         key_for(nobody, 0, key); /* a boot stays the same */
-        generate(key, 0, bytes, 16);
+        generate(key, 0, 0, bytes, 16);
     }
     bytes[6] = (bytes[6] & 0x0f) | 0x40; /* RFC 9562, 5.4 */
     bytes[8] = (bytes[8] & 0x3f) | 0x80;

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
-from tests.shims.rig import SEED, WALL_NS, installed, python, shell, shimmed
+from tests.shims.rig import SEED, SYSTEM_PYTHON, WALL_NS, installed, python, shell, shimmed
 
 pytestmark = pytest.mark.attack
 
@@ -36,7 +36,7 @@ def expected(lineage: bytes, draw: int, length: int) -> bytes:
     """As `generate` under the thread's key, of shims/preload/random.h."""
     (counter,) = struct.unpack("<I", lineage[12:])
     key = block(SEED, counter, lineage[:12])[:32]
-    return block(key, 0, struct.pack("<QI", draw, 0))[:length]
+    return block(key, 0, struct.pack("<QI", draw, length))[:length]  # up to 64 bytes the length is its number
 
 
 AGENT = descend(bytes(16), 0, 5)
@@ -64,6 +64,25 @@ print(first == out.raw, first == second)
     draws = [expected(AGENT, number, 40).hex() for number in range(40)]
     assert draws.index(two) == draws.index(one) + 1
     assert labelled == "True False"
+
+
+def test_a_draw_of_one_size_shifts_none_of_another():
+    """A library that draws a byte sooner or later in a replay changes no key: Bun does, and with it Claude Code."""
+    program = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+out = ctypes.create_string_buffer(4096)
+def drawn(length):
+    libc.getrandom(out, length, 0)
+    return out.raw[:length].hex()
+if sys.argv[1:]:
+    drawn(1), drawn(130), drawn(4096)
+print(drawn(32), drawn(129), drawn(32), drawn(1))
+"""
+    plain, shifted = (shimmed(SYSTEM_PYTHON, "-c", program, *more).out.split() for more in ((), ("x",)))
+    assert plain[:3] == shifted[:3]
+    assert plain[0] != plain[2]
+    assert plain[3] != shifted[3]  # one of its own size does
 
 
 def test_no_place_for_the_bytes_is_an_error_and_no_crash():
