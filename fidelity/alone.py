@@ -2,10 +2,11 @@
 
     python -m fidelity.alone REPORT UID GID PORTS FOLDER COMMAND...
 
-COMMAND is run in FOLDER. The namespace has a loopback that is up, and a listener at each of PORTS, where the
-recorded run's servers were. REPORT is then JSON: `code`, and where there was such a namespace `sent`, packets
-that left or were to leave it (those without a route are counted too), with `dialled`, connections to the
-listeners. Where the host allows no namespace, `sent` is null, and the listeners stand on the host itself.
+COMMAND is run in FOLDER, on a host of another name (HOST_NAME). The namespace has a loopback that is up, and
+a listener at each of PORTS, where the recorded run's servers were. REPORT is then JSON: `code`, and where
+there was such a namespace `sent`, packets that left or were to leave it (those without a route are counted
+too), with `dialled`, connections to the listeners. Where the host allows no namespace, `sent` is null, and
+the listeners stand on the host itself.
 Namespaces that the command makes for itself are not counted: nothing leads out of them but this one.
 """
 
@@ -31,19 +32,22 @@ COUNTED_V4: Final = ("OutRequests", "OutNoRoutes")
 COUNTED_V6: Final = ("Ip6OutRequests", "Ip6OutNoRoutes")
 PDEATHSIG: Final = 1
 SIGKILL: Final = 9
+HOST_NAME: Final = "hark-replays-elsewhere"
 
 
 def enter() -> bool:
-    """Enter a network namespace of one's own, loopback up; false where the host does not allow it."""
+    """Enter a network of one's own, loopback up, on a host of another name; false where there can be none."""
     uid, gid = os.getuid(), os.getgid()
     try:
-        os.unshare(os.CLONE_NEWNET if uid == 0 else os.CLONE_NEWUSER | os.CLONE_NEWNET)
+        own = os.CLONE_NEWNET | os.CLONE_NEWUTS
+        os.unshare(own if uid == 0 else os.CLONE_NEWUSER | own)
     except OSError:
         return False
     if uid != 0:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    socket.sethostname(HOST_NAME)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
     return True

@@ -32,8 +32,8 @@ INTRODUCTION: Final = """# Fidelity
 How well runs are replayed. Each row is an agent of its own kind in `fidelity/shapes/`: it is recorded once,
 with the servers that it talks to on this machine, and what it printed and what the servers saw is looked at.
 Then the servers are stopped, its project is removed, and the bundle is replayed N times. Each replay is a fresh
-process of another user in another directory, with another home, zone and language, beside one or two processes
-that keep the processors busy, in a network namespace where nothing is. A replay counts as equal only if
+process of another user in another directory, with another host name, home, zone and language, beside one or two
+processes that keep the processors busy, in a network namespace where nothing is. A replay counts as equal only if
 `hark replay` says so, the agent printed the same again, and not one packet was sent in that namespace, toward the
 addresses of the servers or any other.
 

@@ -26,6 +26,13 @@ def test_a_program_that_sends_nothing_is_counted_as_that(tmp_path: Path) -> None
     assert alone(tmp_path, "", "sh", "-c", "exit 7") == {"code": 7, "sent": 0, "dialled": 0}
 
 
+def test_the_host_has_another_name_there(tmp_path: Path) -> None:
+    program = "import os, sys; sys.exit(os.uname().nodename == sys.argv[1])"
+    command = (sys.executable, "-c", program, os.uname().nodename)
+    assert alone(tmp_path, "", *command)["code"] == 0
+    assert subprocess.run(command, check=False).returncode == 1
+
+
 def test_dials_are_counted_at_a_servers_address_and_toward_one_without_a_way(tmp_path: Path) -> None:
     port = str(free_port())
     both = alone(tmp_path, port, sys.executable, "-c", DIAL, port)
