@@ -27,7 +27,7 @@ class FakeJudgement:
 def seen(monkeypatch):
     calls = []
 
-    def fake(asked, environ, *, say, ask):
+    def fake(asked, environ, *, say, ask, meanwhile):
         calls.append((asked, ask))
         return "course"
 
@@ -72,7 +72,7 @@ def test_the_verdict_is_a_remark_and_does_nothing_to_the_terminal(seen, tmp_path
 def test_json_has_standard_output_for_itself(seen, tmp_path, capfd, monkeypatch):
     import os
 
-    def talking(asked, environ, *, say, ask):
+    def talking(asked, environ, *, say, ask, meanwhile):
         os.write(1, b"the agent's\n")
 
     monkeypatch.setattr("hark.replaying.replay", talking)
