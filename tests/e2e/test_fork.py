@@ -267,10 +267,12 @@ def test_a_strangers_bundle_is_not_forked_under_a_policy_alone(rootless: Desk, u
     record(rootless, upstream)
     path = retell(rootless.bundle, rootless.project.parent / "stranger.hark")
     os.chmod(path, 0o644)
-    ran = rootless.project.parent / "was-run"
+    ran, source = rootless.project.parent / "was-run", rootless.project.parent / "source"
+    source.write_text(REAL)  # beside the policy, which stands on the record
+    source.chmod(0o644)
     options = live(rootless, upstream)
     command = 'allow_hosts = ["api.example", "page.example"]\n[secrets.TOKEN]\nhosts = ["api.example"]\n'
-    rootless.write("policy.toml", f'{command}command = ["/bin/sh", "-c", "touch {ran}; echo {REAL}"]\n')
+    rootless.write("policy.toml", f'{command}command = ["/bin/sh", "-c", "touch {ran}; cat {source}"]\n')
     refused = ok(fork(rootless, "-at", "last-request", *options, bundle=path), 4)
     assert "--trust-bundle" in refused.stderr
     assert not ran.exists()
