@@ -20,6 +20,7 @@ from tests.bench.figures import HEAD, Figure
 RATIO_BAR = 9.5
 MEMORY_BAR_MB = 60
 START_BAR = 3.0
+CHECKPOINT_BAR = 1.25
 ROUNDS = 7
 EVENTS = 100_000
 SIZE = 520
@@ -56,7 +57,8 @@ def peak_megabytes(program: str, *arguments: str) -> float:
 def figures() -> Iterator[Figure]:
     """Measure; yields each row when it is known."""
     with tempfile.TemporaryDirectory() as directory:
-        small, middle, large = (os.path.join(directory, name) for name in ("small", "middle", "large"))
+        names = ("small", "middle", "bare", "large")
+        small, middle, bare, large = (os.path.join(directory, name) for name in names)
         key = SigningKey(bytes(32))
         synthesize(small, 30, 520, key)
         synthesize(middle, EVENTS, SIZE, key)
@@ -67,6 +69,15 @@ def figures() -> Iterator[Figure]:
             f"{verifying * 1000:.0f} ms",
             verifying / hashing,
             str(RATIO_BAR),
+        )
+        synthesize(bare, EVENTS, SIZE)
+        without = best(VERIFY, bare)
+        yield Figure(
+            f"verify {EVENTS:,} events with the run's SHA-256 checkpoint and signatures",
+            f"unsigned, and so without them {without * 1000:.0f} ms",
+            f"{verifying * 1000:.0f} ms",
+            verifying / without,
+            str(CHECKPOINT_BAR),
         )
         plain = os.path.getsize(middle) // EVENTS * 1000
         what = f"bytes on disk of 1,000 events of {SIZE} bytes"
