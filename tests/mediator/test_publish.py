@@ -1,5 +1,6 @@
 """Published ports: the operator's side reaches the agent's server, on the record, and nothing else."""
 
+import errno
 import socket
 import threading
 from collections.abc import Iterator
@@ -55,13 +56,21 @@ def published(
     thread.join(10)
 
 
+WAS_RESET = {errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN}
+"""What each call says of a connection that was reset before it."""
+
+
 def asked(address: tuple[str, int], said: bytes) -> bytes:
     got = b""
-    with socket.create_connection(address, timeout=10) as sock, suppress(ConnectionResetError):
-        sock.sendall(said)
-        sock.shutdown(socket.SHUT_WR)
-        while piece := sock.recv(1000):
-            got += piece
+    with socket.create_connection(address, timeout=10) as sock:
+        try:
+            sock.sendall(said)
+            sock.shutdown(socket.SHUT_WR)
+            while piece := sock.recv(1000):
+                got += piece
+        except OSError as error:
+            if error.errno not in WAS_RESET:
+                raise
     return got
 
 
