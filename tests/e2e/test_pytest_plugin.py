@@ -78,6 +78,7 @@ def test_a_test_is_recorded_once_replayed_and_failed_by_what_differs(rootless: D
 def test_what_was_recorded_one_way_is_replayed_the_other(rootless: Desk) -> None:
     at = rootless
     at.write("test_it.py", TEST)
+    at.env["PYTEST_DEBUG_TEMPROOT"] = str(at.project.parent)  # /tmp's is by name, and may be another user's
     ways = {"boundary": "process", "process": "boundary"}
     for way, other in ways.items():
         with serving("api.example", tls=False) as upstream:

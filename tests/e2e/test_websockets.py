@@ -80,11 +80,11 @@ print("fine")
 def test_a_client_talks_and_every_message_is_recorded(
     rootless: Desk, name: str, program: str, command: list[str]
 ):
-    if shutil.which(command[0]) is None:
-        pytest.fail(f"{command[0]} is needed")
     rootless.write(name, program)
     if command[0] == "python":
         command = [rootless.user.python]
+    elif shutil.which(command[0]) is None:
+        pytest.fail(f"{command[0]} is needed")
     with talking_to("talk.example", echo) as server:
         ended = ok(rootless.run(*rootless.toward(server, "talk.example"), "--", *command, name))
     assert ended.stdout.strip() == "fine"
