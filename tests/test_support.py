@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hark import shim_library
+from hark.shim_library import library
 from launcher.doctor import Finding, State
 from tests import conftest
 from tests.support import host, preload
@@ -42,9 +43,9 @@ def test_a_preload_that_was_laid_is_not_built_again(tmp_path: Path, monkeypatch:
     environ = {"XDG_STATE_HOME": str(tmp_path / "state")}
     preload.lay(environ, os.geteuid(), os.getegid())
     monkeypatch.setattr(shim_library, "_compile", lambda *_: pytest.fail("it was built again"))
-    assert shim_library.library(environ, []) == preload.built()[1]
+    assert library(environ, []) == preload.built()[1]
     with pytest.raises(pytest.fail.Exception, match="built again"):
-        shim_library.library({"XDG_STATE_HOME": str(tmp_path / "other")}, [])
+        library({"XDG_STATE_HOME": str(tmp_path / "other")}, [])
 
 
 class _Item:

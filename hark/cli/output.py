@@ -108,3 +108,13 @@ def error_line(text: str) -> None:
 
     sys.stdout.flush()
     print(f"hark: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def proved_event(kind: int | None, payload: bytes | None) -> str:
+    """Return the line of a proof's report that says what the proved event is, or why it is not shown."""
+    from hark import describe
+    from hark.bundle import events as ev
+
+    if payload is None:
+        return "  event  not shown: only its leaf hash is proved; -payload FILE compares its bytes"
+    return cut(f"  event  {describe.line(ev.decode(kind or 0, payload))}", width(sys.stdout))

@@ -143,8 +143,7 @@ def _root(text: str | None) -> bytes | None:
 
 def _report(checked: "Checked") -> list[str]:
     """The verdict line, what the event says, and where the root came from."""
-    from hark import describe, prove
-    from hark.bundle import events as ev
+    from hark import prove
     from hark.cli import output
 
     file = checked.file
@@ -152,11 +151,7 @@ def _report(checked: "Checked") -> list[str]:
         lines = ["NOT PROVED: the file agrees with itself, and that is all"]
     else:
         lines = [_verdict(checked)]
-    if checked.payload is None:
-        lines.append("  event  not shown: only its leaf hash is proved; -payload FILE compares its bytes")
-    else:
-        event = describe.line(ev.decode(checked.kind or 0, checked.payload))
-        lines.append(output.cut(f"  event  {event}", output.width(sys.stdout)))
+    lines.append(output.proved_event(checked.kind, checked.payload))
     lines.append(f"  leaf   {file.leaf_hash.hex()}")
     lines.append(f"  root   {file.root.hex()}")
     lines.append(f"         {_source(checked)}")

@@ -1,6 +1,5 @@
 """What `hark prove -check` prints of a tlog-proof that holds."""
 
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,17 +8,11 @@ if TYPE_CHECKING:
 
 def report(checked: "Checked") -> list[str]:
     """The verdict line, what the event says, who signed and cosigned."""
-    from hark import describe
-    from hark.bundle import events as ev
     from hark.cli import output
     from hark.verify.result import Cosignature
 
     lines = [_verdict(checked)]
-    if checked.payload is None:
-        lines.append("  event  not shown: only its leaf hash is proved; -payload FILE compares its bytes")
-    else:
-        event = describe.line(ev.decode(checked.kind or 0, checked.payload))
-        lines.append(output.cut(f"  event  {event}", output.width(sys.stdout)))
+    lines.append(output.proved_event(checked.kind, checked.payload))
     lines.append(f"  leaf   {checked.leaf.hex()}")
     lines.append(f"  root   {checked.checkpoint.root.hex()} (SHA-256, {checked.checkpoint.size} entries)")
     lines.append(f"         {_source(checked)}")

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from hark.errors import ConfinementError
 from hark.inprocess import words
 from launcher import wire
 from launcher.identity import agent_identity
@@ -66,17 +67,17 @@ class Seat:
     @property
     def doorway(self) -> "Doorway":
         """There is none."""
-        raise NotImplementedError("nothing is published by a test")
+        raise ConfinementError("a test in its own process publishes no port; run it in a boundary")
 
     @property
     def page(self) -> "Page":
         """There is none."""
-        raise NotImplementedError("a test has no shims")
+        raise ConfinementError("a test in its own process has no shims; run it in a boundary")
 
     @property
     def log(self) -> "Log":
         """There is none."""
-        raise NotImplementedError("a test has no shims")
+        raise ConfinementError("a test in its own process has no shims; run it in a boundary")
 
     def process(self) -> int:
         """Return the test's process."""

@@ -1,6 +1,10 @@
 """The verdict as the user reads it: one line, the findings, the limits, and the exit code."""
 
 import json
+import subprocess
+import sys
+
+import pytest
 
 from hark import keys
 from tests.hark.cli import sample
@@ -157,3 +161,23 @@ def test_a_forged_parent_is_found_and_not_repeated(tmp_path):
     assert (code, "fork of" in out) == (1, False)
     assert out.startswith("BROKEN: the header was edited")
     assert json.loads(hark("verify", "-json", path).out)["fork"] is None
+
+
+HEAVY = {"mitmproxy", "sigstore", "asyncio", "launcher", "mediator", "pyroute2"}
+LOADED = """
+import sys
+from hark.cli.main import entry
+code = entry(sys.argv[2:])
+if sys.argv[1]:
+    __import__(sys.argv[1])
+print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("heavy", ["", "asyncio"], ids=["as it is", "control"])
+def test_verifying_loads_no_proxy_no_launcher_and_no_sigstore(tmp_path, heavy):
+    argv = [sys.executable, "-c", LOADED, heavy, "verify", str(sample.write(tmp_path / "a.hark"))]
+    ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert ended.stdout.startswith("VERIFIED"), ended.stderr
+    assert set(ended.stderr.split()) & HEAVY == ({heavy} if heavy else set())
