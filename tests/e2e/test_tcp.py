@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.rig import Desk, ok
-from tests.fakes import postgres
+from tests.fakes import mysql, postgres
 from tests.fakes.raw import echo, raw_server, read_all
 from tests.fakes.ssh import ssh_server
 from tests.fakes.upstream import serving
@@ -92,6 +92,37 @@ with pg8000.native.Connection("me", host={HOST!r}, database="work", password="x"
     assert ended.stdout == "[['answer to select 1']]\n"
     assert b"select 1" in sent(rootless, from_agent=True)
     assert b"answer to select 1" in sent(rootless, from_agent=False)
+
+
+MYSQL = f"""
+import pymysql, sys
+try:
+    db = pymysql.connect(host={HOST!r}, user="me", password=sys.argv[1], database="work")
+    with db, db.cursor() as cursor:
+        cursor.execute("select %s", ("it's",))
+        print(cursor.fetchall())
+except pymysql.err.OperationalError as error:
+    print("refused with", error.args[0])
+"""
+
+
+def test_a_mysql_client_is_greeted_by_a_database_of_this_machine_and_asks_it(at: Desk):
+    """The server speaks first; the control is a wrong password, which the server refuses."""
+    with raw_server(mysql.serving("me", "right")) as server:
+        run = allowed(at, 3306, server.port)
+        asked = ok(at.run(*run, at.user.python, "-c", MYSQL, "right"))
+        record = [sent(at, from_agent=side) for side in (True, False)]
+        assert "VERIFIED" in at.verdict()
+        (attempt,) = at.events("EgressAttempt")
+        at.bundle.unlink()
+        refused = ok(at.run(*run, at.user.python, "-c", MYSQL, "wrong"))
+    assert asked.stdout == """(("answer to select 'it\\\\'s'",),)\n"""
+    assert refused.stdout == "refused with 1045\n"
+    assert (attempt["host"], attempt["port"], attempt["protocol"]) == (HOST, 3306, "tcp")
+    assert b"select 'it" in record[0]
+    assert record[1][4:].startswith(b"\x0a8.0.36\0")
+    assert b"answer to select" in record[1]
+    assert server.errors == []
 
 
 def mail(connection: socket.socket) -> None:
