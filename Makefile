@@ -25,13 +25,15 @@ controls: .venv/.dev  ## every trap, defended and with its defence taken away
 fidelity: .venv/.dev  ## writes docs/fidelity.md: shapes of agents, recorded once and replayed ten times
 	@$(MAKE) -s .clients/.done || echo "shapes that need the clients are named in the table and not tried"
 	@$(MAKE) -s .agents/.done || echo "agents that need packages of their own are named in the table and not tried"
-	@$(PY) -m fidelity -n 10 --heavy --write docs/fidelity.md
+	@$(MAKE) -s .runtimes/.done || echo "runtimes that are not on this machine are named in the table and not tried"
+	@$(PY) -m fidelity.sources --write docs/fidelity.md; sources=$$?; \
+	$(PY) -m fidelity -n 10 --heavy --write docs/fidelity.md && exit $$sources
 
 lock: .venv/.run  ## UPGRADE="name ..." moves those packages
 	.ci/relock
 
 clean:
-	rm -rf .venv .clients .agents .injections build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .clients .agents .runtimes .injections build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .venv/.run: .ci/lock/run.txt $(LOCKED) .venv/bin/python
 	@.ci/setup run
@@ -46,6 +48,10 @@ clean:
 # Asked for by `make fidelity` alone.
 .agents/.done: .ci/lock/agents.txt .ci/setup .venv/bin/python
 	@.ci/setup agents
+
+# Asked for by `make fidelity` alone.
+.runtimes/.done: .ci/runtimes .ci/debs
+	@.ci/runtimes
 
 # Asked for by hand, before `python -m tests.bench.bench_bisect`.
 .injections/.done: .ci/lock/injections.txt .ci/setup .venv/bin/python

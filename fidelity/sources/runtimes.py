@@ -12,7 +12,10 @@ from fidelity.recording import Kit
 from tests.support.user import link_tree
 
 PROBES: Final = Path(__file__).parent / "probes"
-FETCHED: Final = Path(__file__).resolve().parents[2] / ".clients"
+ROOT: Final = Path(__file__).resolve().parents[2]
+FETCHED: Final = ROOT / ".clients"
+RUNTIMES: Final = ROOT / ".runtimes"
+"""What `.ci/runtimes` fetched: `python`, a release's files with one CPython, and `musl`'s compiler."""
 PYTHONS: Final = tuple(f"3.{minor}" for minor in range(8, 15))
 NOT_NEEDED: Final = ("test", "idlelib", "tkinter", "turtledemo", "*.a", "site-packages", "ensurepip", "share")
 
@@ -36,7 +39,7 @@ type Find = Callable[[Kit, Path], Runtime]
 
 
 def pythons() -> Iterator[tuple[str, Find]]:
-    """CPython by version: the system's, else pyenv's."""
+    """CPython by version: the system's, else pyenv's, else a fetched one."""
     for version in PYTHONS:
         yield f"CPython {version}", lambda kit, place, version=version: python(version, kit, place)
 
@@ -51,6 +54,8 @@ def python(version: str, kit: Kit, place: Path) -> Runtime:
     reads: tuple[str, ...] = ()
     if found.is_relative_to("/usr/bin"):
         program = str(found)
+    elif found.is_relative_to(RUNTIMES):  # readable to all, and bound to where it lies by its loader's path
+        program, reads = str(found), (str(RUNTIMES / "python"),)
     else:
         prefix = place / f"python{version}"
         link_tree(found.resolve().parents[1], prefix, *NOT_NEEDED)
@@ -68,6 +73,7 @@ def candidates(version: str) -> Iterator[Path]:
     yield from sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
     if found := shutil.which(f"python{version}"):
         yield Path(found)
+    yield RUNTIMES / "python" / "usr" / "bin" / f"python{version}"
 
 
 def numpy_for(version: str, packages: Path) -> bool:
@@ -152,7 +158,8 @@ def go(kit: Kit, place: Path) -> Runtime:
 
 def static(kit: Kit, place: Path) -> Runtime:
     """A static C program: of musl where its compiler is there, else of glibc."""
-    compiler = shutil.which("musl-gcc") or shutil.which("gcc")
+    fetched = shutil.which("musl-gcc", path=RUNTIMES / "musl" / "usr" / "bin")
+    compiler = shutil.which("musl-gcc") or fetched or shutil.which("gcc")
     if not compiler:
         return Runtime("static C", missing="there is no compiler")
     folder = place / "static"
