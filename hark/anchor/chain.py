@@ -17,6 +17,11 @@ from hark.anchor.trusted_root import Authority, Log
 MAX_CERTIFICATE: Final = 64 << 10  # Fulcio's have 2 kB
 ISSUER: Final = ("1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1")
 """Fulcio's extensions for whoever vouched for the identity: DER text, and the older one, bare."""
+USERNAME: Final = "1.3.6.1.4.1.57264.1.7"
+"""Fulcio's kind of subject that is neither an address nor a URI."""
+UTF8_STRING: Final = 0x0C  # X.690, 8.1.2 and table 1 of X.680
+SHORT: Final = 0x80  # from this length on, another byte holds it (X.690, 8.1.3)
+MAX_TEXT: Final = 0xFF  # bytes of an identity or issuer; Fulcio's have under 200
 
 
 class UnknownAuthorityError(Exception):
@@ -131,7 +136,10 @@ def check_logged(certificate: Any, issuer: Any, logs: tuple[Log, ...]) -> None:
 
 
 def identity(certificate: Any) -> tuple[str, str]:
-    """Return whose certificate it is, and who vouched for that: text of the file, not yet made visible."""
+    """Return whose certificate it is, and who vouched for that: text of the file, not yet made visible.
+
+    Where the certificate does not say who vouched, that is empty.
+    """
     from cryptography.x509 import ExtensionNotFound, SubjectAlternativeName
 
     try:
@@ -140,8 +148,17 @@ def identity(certificate: Any) -> tuple[str, str]:
         names = []
     if len(names) != 1:
         raise MalformedError("the certificate does not name one identity")
-    value = getattr(names[0], "value", None)
-    return (value if isinstance(value, str) else "an identity of another kind"), _vouched(certificate)
+    return _name(names[0]), _vouched(certificate)
+
+
+def _name(name: Any) -> str:
+    from cryptography.x509 import OtherName, RFC822Name, UniformResourceIdentifier
+
+    if isinstance(name, RFC822Name | UniformResourceIdentifier):
+        return str(name.value)
+    if isinstance(name, OtherName) and name.type_id.dotted_string == USERNAME:
+        return _utf8(name.value)
+    raise MalformedError("the certificate names an identity of a kind that no authority for code gives")
 
 
 def _vouched(certificate: Any) -> str:
@@ -149,7 +166,22 @@ def _vouched(certificate: Any) -> str:
     for oid in ISSUER:
         data = raw.get(oid)
         if isinstance(data, bytes) and data:
-            if oid == ISSUER[0] and data[:1] == b"\x0c" and len(data) > 2 and data[1] == len(data) - 2:
-                data = data[2:]  # DER's UTF8String, whose length fits in one byte
-            return data.decode("utf-8", "replace")
-    return "nobody"
+            return _utf8(data) if oid == ISSUER[0] else _text(data)
+    return ""
+
+
+def _utf8(der: bytes) -> str:
+    """Read DER's UTF8String of at most 255 bytes."""
+    short, long = der[2:], der[3:]
+    if len(short) < SHORT and der[:2] == bytes([UTF8_STRING, len(short)]):
+        return _text(short)
+    if SHORT <= len(long) <= MAX_TEXT and der[:3] == bytes([UTF8_STRING, SHORT | 1, len(long)]):
+        return _text(long)
+    raise MalformedError("a name in the certificate is not written as text")
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise MalformedError("a name in the certificate is not UTF-8") from None

@@ -55,5 +55,18 @@ ANCHORED: Final = (
 )
 """Of what makes an anchor: whom to ask, and whom to believe."""
 
+ANCHORER: Final = (
+    Option(
+        "identity",
+        "accept only anchors under this identity, with the -issuer given for it",
+        "NAME",
+        repeat=True,
+    ),
+    Option(
+        "issuer", "the OIDC issuer that must have vouched for the -identity before it", "URL", repeat=True
+    ),
+)
+"""Of what judges anchors: who is expected to have made them."""
+
 PINNED: Final = Option("key", "accept only a bundle signed by this public key", "HEX|FILE", repeat=True)
 """Of what reads a bundle and writes something about it."""

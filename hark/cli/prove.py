@@ -3,6 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Final
 
+from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import BundleError, UsageError
 
@@ -25,6 +26,7 @@ SPEC: Final = Spec(
         Option(
             "trusted-root", "with -check: judge anchors by this trusted_root.json, not the public one", "FILE"
         ),
+        *options.ANCHORER,
         Option("payload", "with -check: compare the event with the payload bytes in FILE", "FILE"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to prove from; not with -check", optional=True),),
@@ -51,7 +53,7 @@ HASH_DIGITS: Final = 64
 def run(args: Args) -> int:
     """Make a proof, or check one."""
     making = ("seq", "out", "tlog")
-    checking = ("root", "key", "witness", "trusted-root", "payload")
+    checking = ("root", "key", "witness", "trusted-root", "identity", "issuer", "payload")
     bundle, proof = args.optional("BUNDLE"), args.text("check")
     if proof is None:
         _refuse(args, checking, "goes only with -check FILE")
@@ -104,17 +106,20 @@ def _check(args: Args, path: str) -> int:
     from hark.bundle.frame import MAX_PAYLOAD
     from hark.cli import output
     from hark.cli.bundles import pinned, read, witness_keys
-    from hark.cli.verify import trust
+    from hark.cli.verify import identities, trust
 
     root = _root(args.text("root"))
     keys = pinned(args.texts("key"))
     payload_path = args.text("payload")
     payload = None if payload_path is None else read(payload_path, MAX_PAYLOAD, "payload")
-    witnesses, believed = witness_keys(args.texts("witness")), trust(args.text("trusted-root"))
+    witnesses, wanted = witness_keys(args.texts("witness")), identities(args)
+    believed = trust(args.text("trusted-root"), identities=wanted)
     data = read(path, prove.MAX_FILE, "proof")
     as_tlog = tlog_proof.is_one(data)
     if witnesses and not as_tlog:
         raise UsageError("-witness goes only with a tlog-proof, which hark prove -tlog makes")
+    if wanted and as_tlog:
+        raise UsageError("-identity is about an anchor, and a tlog-proof holds none")
     try:
         if as_tlog:
             from hark.cli.prove_tlog import report

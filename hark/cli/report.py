@@ -20,6 +20,7 @@ SPEC: Final = Spec(
         Option("o", "write to OUT, which must not exist (default: the bundle's name with .html)", "OUT"),
         options.PINNED,
         Option("trusted-root", "judge anchors by this trusted_root.json, not by the public one", "FILE"),
+        *options.ANCHORER,
     ),
     positionals=(Positional("BUNDLE", "the bundle to read; it is verified first"),),
     about="""\
@@ -42,7 +43,7 @@ def run(args: Args) -> int:
 
     from hark.cli import output
     from hark.cli.bundles import checked, pinned, refuse_existing, write_new_text
-    from hark.cli.verify import trust
+    from hark.cli.verify import identities, trust
     from hark.report.making import Made, pieces
     from hark.report.page import Parts, page
     from hark.unchanged import Unchanged
@@ -51,9 +52,9 @@ def run(args: Args) -> int:
     path, against = checked(args.positional("BUNDLE")), args.text("against")
     out = args.text("o") or f"{path.removesuffix('.hark')}.html"
     refuse_existing(out)
-    believed = trust(args.text("trusted-root"))
+    believed = trust(args.text("trusted-root"), identities=identities(args))
     result, lines = _verified(path, pinned(args.texts("key")), believed)
-    other = None if against is None else _other(checked(against), believed)
+    other = None if against is None else _other(checked(against), trust(args.text("trusted-root")))
     name = os.path.basename(path)
     with TemporaryFile("w+", encoding="utf-8") as talk, TemporaryFile("w+", encoding="utf-8") as listed:
         made = Made(talk, listed)

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Final
 
+from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
-from hark.errors import BundleError, TruncatedError
+from hark.errors import BundleError, TruncatedError, UsageError
 
 if TYPE_CHECKING:
-    from hark.verify.anchor import Trust
+    from hark.verify.anchor import Identity, Trust
     from hark.verify.result import Result
 
 SPEC: Final = Spec(
@@ -31,6 +32,7 @@ SPEC: Final = Spec(
             repeat=True,
         ),
         Option("anchored", "accept only a bundle that has an anchor which holds"),
+        *options.ANCHORER,
         Option(
             "witness",
             "accept only a run whose checkpoint this witness has cosigned: NAME+ID+KEY, as it publishes it",
@@ -45,7 +47,8 @@ The first line is the verdict; the worst finding decides it. Below it stand the 
 any, what is known of its anchor, and what the verdict does not say.
 
 An anchor is judged offline, from what the bundle holds of it: anchored, not checkable (and why), or
-rejected, which rejects the bundle (docs/anchor.md). No log is asked anything.
+rejected, which rejects the bundle (docs/anchor.md). No log is asked anything. Anybody can anchor a
+bundle under an identity of theirs: with -identity and -issuer, compared exactly, it has to be theirs.
 
 Exit code: 0 VERIFIED, 1 BROKEN or REJECTED, 2 usage, 3 TRUNCATED (no footer: the writer was killed;
 everything up to the last whole event holds).""",
@@ -60,7 +63,12 @@ def run(args: Args) -> int:
 
     keys = pinned(args.texts("key"))
     witnesses = witness_keys(args.texts("witness"))
-    believed = trust(args.text("trusted-root"), args.texts("log-witness"), required=args.flag("anchored"))
+    believed = trust(
+        args.text("trusted-root"),
+        args.texts("log-witness"),
+        required=args.flag("anchored"),
+        identities=identities(args),
+    )
     path = checked(args.positional("BUNDLE"))
     try:
         result = verify(path, keys, own=own_key(), trust=believed, witnesses=witnesses)
@@ -74,9 +82,31 @@ def run(args: Args) -> int:
     return result.exit_code
 
 
-def trust(root: str | None, witnesses: tuple[str, ...] = (), *, required: bool = False) -> "Trust | None":
+def identities(args: Args) -> "tuple[Identity, ...]":
+    """Return who may have anchored, by -identity and -issuer; empty where neither is given."""
+    names, issuers = args.texts("identity"), args.texts("issuer")
+    if len(names) != len(issuers):
+        raise UsageError(
+            "each -identity needs the -issuer that must have vouched for it, and each -issuer a name"
+        )
+    if not all((*names, *issuers)):
+        raise UsageError("-identity and -issuer need text")
+    if not names:
+        return ()
+    from hark.verify.anchor import Identity
+
+    return tuple(map(Identity, names, issuers))
+
+
+def trust(
+    root: str | None,
+    witnesses: tuple[str, ...] = (),
+    *,
+    required: bool = False,
+    identities: "tuple[Identity, ...]" = (),
+) -> "Trust | None":
     """Return what options on anchors say; None where none of them is given."""
-    if root is None and not witnesses and not required:
+    if root is None and not witnesses and not required and not identities:
         return None
     from hark.cli.bundles import read
     from hark.verify.anchor import MAX_ROOT, Trust, trusted_root, witness_keys
@@ -84,7 +114,7 @@ def trust(root: str | None, witnesses: tuple[str, ...] = (), *, required: bool =
     data = None if root is None else read(root, MAX_ROOT, "trust root")
     trusted_root(data)  # what cannot be read is refused, also for a bundle without an anchor
     witness_keys(witnesses)
-    return Trust(data, witnesses, required)
+    return Trust(data, witnesses, required, identities)
 
 
 def _no_bundle(error: BundleError, *, as_json: bool) -> int:

@@ -27,6 +27,15 @@ TOKEN_VARIABLE: Final = "SIGSTORE_IDENTITY_TOKEN"  # noqa: S105 - its name
 NO_PROOF: Final = "it names an entry in a log, and holds no proof of it"
 
 
+class Identity(NamedTuple):
+    """Who is expected to have anchored: both parts exactly as the certificate has them, no patterns."""
+
+    name: str
+    """What the certificate is for: an address, or the URI of a workflow."""
+    issuer: str
+    """Who vouched for that name: the URL of an OIDC issuer."""
+
+
 class Trust(NamedTuple):
     """Whose word counts."""
 
@@ -36,6 +45,8 @@ class Trust(NamedTuple):
     """Verifier keys of those who must have cosigned every checkpoint."""
     required: bool = False
     """Refuse a bundle that has no anchor which holds."""
+    identities: tuple[Identity, ...] = ()
+    """Refuse anchors under any other identity, and a bundle that has no anchor under one of these."""
 
 
 def public_data(name: str) -> bytes:
@@ -72,8 +83,21 @@ def judged(footer: Footer, trust: Trust) -> tuple[AnchorResult, ...]:
     if footer.tree_head is None or not footer.anchors:
         return _unproved(footer)
     root, witnesses = trusted_root(trust.root), witness_keys(trust.witnesses)
-    found = tuple(judged_one(anchor, footer.tree_head, root, witnesses) for anchor in footer.anchors)
-    return found + (_unproved(Footer(rekor_entry=footer.rekor_entry)))
+    found = [judged_one(anchor, footer.tree_head, root, witnesses) for anchor in footer.anchors]
+    return tuple(_expected(one, trust.identities) for one in found) + (
+        _unproved(Footer(rekor_entry=footer.rekor_entry))
+    )
+
+
+def _expected(found: AnchorResult, identities: tuple[Identity, ...]) -> AnchorResult:
+    """Hold an anchor against the identities that are asked for; one by the run's key has none."""
+    if not identities or not found.identity:
+        return found
+    if Identity(found.identity, found.issuer) in identities:
+        return found._replace(expected=True)
+    return AnchorResult(
+        ANCHOR_REJECTED, f"it is {found.under()}, and an anchor under another one was asked for"
+    )
 
 
 def _unproved(footer: Footer) -> tuple[AnchorResult, ...]:

@@ -5,7 +5,7 @@ What always holds: nothing here depends on who asks; a limit is dropped only if 
 
 from typing import Final
 
-from hark.verify.result import BROKEN, REJECTED, TRUNCATED, Result
+from hark.verify.result import ANCHORED, BROKEN, REJECTED, TRUNCATED, Result
 
 COMPLETENESS: Final = (
     "That the writer saw everything: the record is as its writer left it, and what does not cross the "
@@ -24,6 +24,10 @@ OPERATOR: Final = (
 ANCHORED_ONLY: Final = (
     "That it is the only record: its anchor says that this one was there by then and was not changed "
     "since, and the holder of the key could have had others anchored too."
+)
+NO_IDENTITY: Final = (
+    "Whose anchor it was to be: anybody can anchor a bundle under an identity of theirs; give the one that "
+    "you expect with -identity and -issuer."
 )
 WITNESSED_ONLY: Final = (
     "That it is the only record: a witness says that this one was there by then and that it cosigned no "
@@ -70,6 +74,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (result.verdict != TRUNCATED and not result.public_key, UNSIGNED),
         (bool(result.public_key) and not _known(result) and result.verdict != REJECTED, NO_PIN),
         (bool(result.public_key), _against_the_signer(result)),
+        (_by_anybody(result), NO_IDENTITY),
         (bool(result.public_key) and result.tlog is None, NO_CHECKPOINT),
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
@@ -86,6 +91,12 @@ def _against_the_signer(result: Result) -> str:
     if result.anchored:
         return ANCHORED_ONLY
     return WITNESSED_ONLY if any(one.checked for one in result.cosignatures) else OPERATOR
+
+
+def _by_anybody(result: Result) -> bool:
+    """Whether it is anchored under identities alone, of which the caller named none."""
+    held = [anchor for anchor in result.anchors if anchor.state == ANCHORED]
+    return result.anchored and all(anchor.identity and not anchor.expected for anchor in held)
 
 
 def _known(result: Result) -> bool:

@@ -8,7 +8,7 @@ that does not hold rejects the bundle, whatever others hold beside it.
 from collections.abc import Sequence
 
 from hark.bundle.tree_head import TreeHead
-from hark.verify.result import ANCHOR_REJECTED, ANCHORED, REJECTED, AnchorResult, Finding
+from hark.verify.result import ANCHOR_REJECTED, ANCHORED, REJECTED, UNCHECKABLE, AnchorResult, Finding
 from hark.visible import visible
 
 STEP = 14
@@ -27,12 +27,21 @@ def check_pins(head: TreeHead | None, keys: Sequence[bytes]) -> list[Finding]:
     return []
 
 
-def check_anchors(anchors: Sequence[AnchorResult], *, required: bool) -> list[Finding]:
-    """Findings about anchors: each that is rejected, and that none holds where one is `required`."""
+def check_anchors(
+    anchors: Sequence[AnchorResult], *, required: bool = False, identified: bool = False
+) -> list[Finding]:
+    """Findings about anchors: each that is rejected, and that none holds where one is `required`.
+
+    Where one has to be `identified`, only an anchor under an identity that the caller expects is one.
+    """
     words = [
         f"its anchor does not hold: {anchor.why}" for anchor in anchors if anchor.state == ANCHOR_REJECTED
     ]
-    if required and not any(anchor.state == ANCHORED for anchor in anchors):
-        why = "; ".join(anchor.why for anchor in anchors if anchor.state != ANCHOR_REJECTED)
+    held = [anchor for anchor in anchors if anchor.state == ANCHORED]
+    why = "; ".join(anchor.why for anchor in anchors if anchor.state == UNCHECKABLE)
+    if identified and not any(anchor.expected for anchor in held):
+        what = "no anchor of it holds under the identity that was asked for"
+        words.append(f"{what}{f': {why}' if why else ''}")
+    elif required and not held:
         words.append(f"no anchor of it holds, and one was asked for{f': {why}' if why else ''}")
     return [Finding(REJECTED, ANCHOR_STEP, visible(one)) for one in words]

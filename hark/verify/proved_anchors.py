@@ -44,10 +44,13 @@ def judged_in(raw: object, head: TreeHead | None, trust: "Trust | None") -> tupl
     if not isinstance(raw, list) or len(raw) > MAX_ANCHORS:
         raise BundleError(f"not a proof: anchors is not a list of at most {MAX_ANCHORS}")
     footer = Footer(tree_head=head, anchors=tuple(map(_anchor, raw)))
-    results = judged(footer, trust or Trust())
+    trust = trust or Trust()
+    results = judged(footer, trust)
     for result in results:
         if result.state == ANCHOR_REJECTED:
             raise BundleError(f"the proof's anchor does not hold: {result.why}")
+    if trust.identities and not any(result.expected for result in results):
+        raise BundleError("no anchor in the proof holds under the identity that was asked for")
     return results
 
 

@@ -65,6 +65,14 @@ class AnchorResult(NamedTuple):
     identity: str = ""
     issuer: str = ""
     witnesses: tuple[str, ...] = ()
+    expected: bool = False
+    """Whether the identity is one that the caller asked for."""
+
+    def under(self) -> str:
+        """Whose certificate it is, in the file's own text; empty where the run's key anchored."""
+        if not self.identity:
+            return ""
+        return f"under the identity {self.identity}, for which {self.issuer or 'nobody'} vouches"
 
     def when(self) -> str:
         """The time that somebody else vouches for, to the second."""
@@ -79,8 +87,7 @@ class AnchorResult(NamedTuple):
         where = f"entry {self.number} of {visible(self.log)}"
         words = f"It is anchored: {where}, {self.when()} by {visible(self.clock)}"
         if self.identity:
-            words += f", under the identity {visible(self.identity)}"
-            words += f", for which {visible(self.issuer)} vouches"
+            words += f", {visible(self.under())}"
         if self.witnesses:
             words += f", cosigned by {', '.join(map(visible, self.witnesses))}"
         return f"{words}."
@@ -204,8 +211,7 @@ class Result(NamedTuple):
         if self.verdict == VERIFIED:
             parts.append(self._signature())
             if self.anchored:
-                held = [anchor for anchor in self.anchors if anchor.state == ANCHORED]
-                parts.append(f"anchored {min(held, key=lambda anchor: anchor.time).when()}")
+                parts.append(f"anchored {self._anchor()}")
             elif self.anchors:
                 parts.append("anchor not checkable")
             named = [one for one in self.cosignatures if one.checked]
@@ -219,6 +225,15 @@ class Result(NamedTuple):
         if self.verdict == BROKEN:
             return []
         return [anchor.sentence() for anchor in self.anchors] or [NOT_ANCHORED]
+
+    def _anchor(self) -> str:
+        """The earliest anchor, or the earliest under an identity that was asked for."""
+        held = [anchor for anchor in self.anchors if anchor.state == ANCHORED]
+        first = min(held, key=lambda anchor: (not anchor.expected, anchor.time))
+        if not first.identity:
+            return first.when()
+        whose = "the expected identity" if first.expected else "an identity that nobody asked for,"
+        return f"{first.when()} under {whose} {visible(first.identity)} ({visible(first.issuer or 'nobody')})"
 
     def _signature(self) -> str:
         if not self.public_key:

@@ -16,7 +16,8 @@ fails alone.
 13. The signed tree head is over this number of events and this root, and its signature is good.
 14. Its key is one of those that the caller expects (`hark.verify.policy`).
 15. Every anchor holds (`hark.verify.anchor`, whose own list is in `hark.anchor.judge`), or it is said that it
-    cannot be checked and why; where the caller asks for an anchor, one holds.
+    cannot be checked and why; where the caller asks for an anchor, one holds, and where it names identities,
+    one under one of these does, and none under another is there.
 16. The checkpoint in the footer, if there is one, is the run's: of its id, number of events and root under
     SHA-256, and signed by the tree head's key (`hark.verify.tlog`). If the Seal says so, there is one.
 17. Every witness that the caller names has cosigned the checkpoint.
@@ -131,7 +132,10 @@ def _result(
     anchors = _anchors(footer, trust) if footer is not None and sound else ()
     if sound:
         findings = [*findings, *check_pins(head, keys)]  # 14
-        findings += check_anchors(anchors, required=trust is not None and trust.required)  # 15
+        if trust is not None:  # 15
+            findings += check_anchors(anchors, required=trust.required, identified=bool(trust.identities))
+        else:
+            findings += check_anchors(anchors)  # 15
     verdict, ranked = worst(findings)
     result = Result(
         verdict=verdict,

@@ -1,7 +1,8 @@
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 
-from demo.translog import certificates
+from demo.translog import certificates, der
 from hark.anchor import chain
 from hark.anchor.chain import UnknownAuthorityError
 from hark.anchor.jsonform import MalformedError
@@ -79,3 +80,52 @@ def test_its_key_is_read(held):
 
     assert PublicKey(chain.key_of(held)).is_p256()
     assert isinstance(held, x509.Certificate)
+
+
+def issued(name, *extensions):
+    """A certificate for `name`, signed by itself: what it says is read before who said it."""
+    key = certificates.new_key()
+    bare = x509.CertificateBuilder(
+        x509.Name([]), x509.Name([]), key.public_key(), 1, NOON, NOON
+    ).add_extension(x509.SubjectAlternativeName([name]), critical=True)
+    for oid, data in extensions:
+        bare = bare.add_extension(
+            x509.UnrecognizedExtension(x509.ObjectIdentifier(oid), data), critical=False
+        )
+    return bare.sign(key, SHA256())
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 255])
+def test_whoever_vouches_is_read_at_every_length(size):
+    url = "x" * size
+    made = issued(x509.RFC822Name("me@x.example"), (chain.ISSUER[0], der.text(url)))
+    assert chain.identity(made) == ("me@x.example", url)
+
+
+def test_the_older_extension_counts_only_without_the_newer_one():
+    mail = x509.RFC822Name("me@x.example")
+    older, newer = (chain.ISSUER[1], b"https://old.example"), (chain.ISSUER[0], der.text("https://x.example"))
+    assert chain.identity(issued(mail, older))[1] == "https://old.example"
+    assert chain.identity(issued(mail, older, newer))[1] == "https://x.example"
+    assert chain.identity(issued(mail))[1] == ""
+
+
+def test_an_identity_is_an_address_a_uri_or_a_name_that_fulcio_writes():
+    user = x509.OtherName(x509.ObjectIdentifier(chain.USERNAME), der.text("me"))
+    uri = x509.UniformResourceIdentifier("https://x.example/workflow")
+    assert [chain.identity(issued(one))[0] for one in (user, uri)] == ["me", uri.value]
+    for other in (
+        x509.DNSName("x.example"),
+        x509.OtherName(x509.ObjectIdentifier("1.2.3"), der.text("me")),
+        x509.OtherName(x509.ObjectIdentifier(chain.USERNAME), der.octets(b"me")),
+    ):
+        with pytest.raises(MalformedError):
+            chain.identity(issued(other))
+
+
+@pytest.mark.parametrize(
+    "data", [b"bare", b"\x0c", b"\x0c\x05a", b"\x0c\x81\x01a", b"\x0c\x01\xff", der.text("x" * 256)]
+)
+def test_an_issuer_that_is_not_written_as_text_is_malformed(data):
+    with pytest.raises(MalformedError, match="a name in the certificate"):
+        chain.identity(issued(x509.RFC822Name("me@x.example"), (chain.ISSUER[0], data)))

@@ -185,3 +185,56 @@ def test_a_report_and_the_tree_name_the_anchor(log, bundle, tmp_path):
     assert "It is anchored: entry 3 of 127.0.0.1:" in page.read_text()
     assert "anchor not checked" in hark("tree", tmp_path).out
     assert json.loads(hark("tree", "-json", tmp_path).out)["anchors"] == 1
+
+
+def test_only_an_anchor_under_the_expected_identity_is_enough(log, bundle):
+    believed = ("verify", "-trusted-root", log.trusted_root)
+    mine = ("-identity", "me@x.example", "-issuer", f"{log.url}/oidc")
+    assert by_key(log, bundle).code == 0
+    code, out, _ = hark(*believed, *mine, bundle)
+    assert (code, "no anchor of it holds under the identity" in out.splitlines()[0]) == (1, True)
+    assert (
+        anchor(log, bundle, "-identity", env={"SIGSTORE_IDENTITY_TOKEN": log.token("me@x.example")}).code == 0
+    )
+    code, out, _ = hark(*believed, *mine, bundle)
+    assert (code, f"under the expected identity me@x.example ({log.url}/oidc)" in out.splitlines()[0]) == (
+        0,
+        True,
+    )
+    for theirs in (("-identity", "you@x.example", *mine[2:]), (*mine[:2], "-issuer", "https://x.example")):
+        code, out, _ = hark(*believed, *theirs, bundle)
+        assert (code, out.startswith("REJECTED: its anchor does not hold: it is under the identity me@")) == (
+            1,
+            True,
+        )
+        assert hark("report", "-trusted-root", log.trusted_root, *theirs, bundle).code == 1
+    assert hark("report", "-trusted-root", log.trusted_root, *mine, bundle).code == 0
+    assert hark("verify", *mine, bundle).code == 1  # of logs that nobody here believes
+
+
+@pytest.mark.parametrize("words", [("-identity", "me"), ("-issuer", "u"), ("-identity=", "-issuer", "u")])
+@pytest.mark.parametrize("command", [("verify",), ("prove", "-check", "p.json")])
+def test_an_identity_without_its_issuer_is_refused(bundle, words, command):
+    code, _, err = hark(*command, *words, *([bundle] if command == ("verify",) else []))
+    assert (code, "-issuer" in err) == (2, True)
+
+
+def test_a_proof_is_held_against_the_expected_identity(log, bundle, tmp_path):
+    assert (
+        anchor(log, bundle, "-identity", env={"SIGSTORE_IDENTITY_TOKEN": log.token("me@x.example")}).code == 0
+    )
+    proof = tmp_path / "p.json"
+    assert hark("prove", "-seq", "3", "-out", proof, bundle).code == 0
+    check = (
+        "prove",
+        "-check",
+        proof,
+        "-trusted-root",
+        log.trusted_root,
+        "-issuer",
+        f"{log.url}/oidc",
+        "-identity",
+    )
+    assert hark(*check, "you@x.example").code == 1
+    code, out, _ = hark(*check, "me@x.example", "-key", sample.KEY.public_key.hex())
+    assert (code, "under the identity me@x.example" in out) == (0, True)

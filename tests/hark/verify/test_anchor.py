@@ -9,10 +9,10 @@ from hark.bundle.anchor import Anchor, artifact
 from hark.bundle.header import Footer
 from hark.bundle.tree_head import sign
 from hark.errors import UsageError
-from hark.verify.anchor import Trust, judged, judged_one, public_data, trusted_root, witness_keys
+from hark.verify.anchor import Identity, Trust, judged, judged_one, public_data, trusted_root, witness_keys
 from hark.verify.result import ANCHOR_REJECTED, ANCHORED, UNCHECKABLE
 from tests.hark.bundle.bundles import KEY, OTHER_KEY, RUN
-from tests.support.anchored import anchor_of, local, root_of
+from tests.support.anchored import URL, WHO, anchor_of, local, root_of
 
 HEAD = sign(KEY, RUN, 3, bytes(range(32)), 7)
 
@@ -127,3 +127,35 @@ def test_public_data_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr(module, "PUBLIC", "elsewhere")
     with pytest.raises(UsageError, match="-trusted-root"):
         trusted_root(None)
+
+
+MINE = Identity(WHO, f"{URL}/oidc")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        MINE._replace(name="recorder@translog.example.evil.example"),
+        MINE._replace(name="Recorder@translog.example"),
+        MINE._replace(name=".*"),
+        MINE._replace(issuer=f"{URL}/oidc/"),
+        MINE._replace(issuer=""),
+        Identity(MINE.issuer, MINE.name),
+    ],
+    ids=["longer", "case", "pattern", "issuer", "no issuer", "swapped"],
+)
+def test_an_anchor_under_another_identity_than_the_expected_one_is_rejected(log, other):
+    footer = Footer(tree_head=HEAD, anchors=(anchor_of(log, HEAD, KEY, identity=True),))
+    trust = Trust(log.trusted_root.read_bytes())
+    (found,) = judged(footer, trust._replace(identities=(other,)))
+    assert (found.state, WHO in found.why, found.expected) == (ANCHOR_REJECTED, True, False)
+    (found,) = judged(footer, trust._replace(identities=(other, MINE)))
+    assert (found.state, found.expected) == (ANCHORED, True)
+    (found,) = judged(footer, trust)
+    assert (found.state, found.expected) == (ANCHORED, False)
+
+
+def test_an_anchor_by_the_runs_key_is_under_no_identity(log):
+    footer = Footer(tree_head=HEAD, anchors=(anchor_of(log, HEAD, KEY),))
+    (found,) = judged(footer, Trust(log.trusted_root.read_bytes(), identities=(MINE, Identity("", ""))))
+    assert (found.state, found.expected) == (ANCHORED, False)

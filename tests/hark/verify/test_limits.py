@@ -28,6 +28,10 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(GOOD._replace(public_key=b"")) == always | {module.UNSIGNED}
     assert of(GOOD._replace(anchors=(HELD,))) - of() == {module.ANCHORED_ONLY}
     assert of() - of(GOOD._replace(anchors=(HELD,))) == {module.OPERATOR}
+    theirs = HELD._replace(identity="you@x.example")
+    assert of(GOOD._replace(anchors=(theirs,))) - of(GOOD._replace(anchors=(HELD,))) == {module.NO_IDENTITY}
+    for known in (HELD, theirs._replace(expected=True)):
+        assert module.NO_IDENTITY not in of(GOOD._replace(anchors=(theirs, known)))
     assert of(GOOD._replace(anchors=(HELD._replace(state=UNCHECKABLE),))) == of()
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
     assert of(GOOD._replace(unsafe=True)) - of() == {module.UNSAFE}
@@ -48,7 +52,7 @@ def test_limits_are_whole_sentences():
     sentences = [
         value
         for name, value in vars(module).items()
-        if name.isupper() and name not in {BROKEN, REJECTED, TRUNCATED}
+        if name.isupper() and name not in {"ANCHORED", BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 15
+    assert len(sentences) == 16
     assert all(words.endswith(".") for words in sentences)

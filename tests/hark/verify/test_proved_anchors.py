@@ -7,11 +7,11 @@ from hark.bundle.footing import change_footer
 from hark.bundle.tree_head import sign
 from hark.errors import BundleError
 from hark.verify import proved_anchors as module
-from hark.verify.anchor import Trust
+from hark.verify.anchor import Identity, Trust
 from hark.verify.proved_anchors import judged_in, of_bundle
 from hark.verify.result import ANCHORED, UNCHECKABLE
 from tests.hark.bundle.bundles import KEY, RUN, write
-from tests.support.anchored import anchor_of, local
+from tests.support.anchored import URL, WHO, anchor_of, local
 
 HEAD = sign(KEY, RUN, 3, bytes(range(32)), 7)
 
@@ -69,3 +69,16 @@ def test_anchors_that_would_bury_the_proof_are_left_out(tmp_path):
     path = write(tmp_path / "b")
     change_footer(str(path), lambda footer: footer._replace(anchors=(Anchor(b"x" * (module.MAX_BYTES + 1)),)))
     assert of_bundle(str(path)) == []
+
+
+def test_where_an_identity_is_expected_a_proof_without_its_anchor_fails(tmp_path, log):
+    trust = Trust(log.trusted_root.read_bytes(), identities=(Identity(WHO, f"{URL}/oidc"),))
+    raw, head = raw_of(tmp_path, log)
+    for anchors in (raw, []):
+        with pytest.raises(BundleError, match="under the identity that was asked for"):
+            judged_in(anchors, head, trust)
+    anchor = anchor_of(log, head, KEY, identity=True)
+    theirs = {"bundle": anchor.bundle.decode(), "key": None, "certification": None}
+    assert [one.expected for one in judged_in([*raw, theirs], head, trust)] == [False, True]
+    with pytest.raises(BundleError, match="another one was asked for"):
+        judged_in([theirs], head, trust._replace(identities=(Identity("you@x.example", f"{URL}/oidc"),)))

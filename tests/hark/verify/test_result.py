@@ -2,7 +2,18 @@ import pytest
 
 from hark.bundle.events import RunEnd
 from hark.bundle.header import Header
-from hark.verify.result import BROKEN, EXIT_CODES, REJECTED, TRUNCATED, VERIFIED, Finding, Result, worst
+from hark.verify.result import (
+    ANCHORED,
+    BROKEN,
+    EXIT_CODES,
+    REJECTED,
+    TRUNCATED,
+    VERIFIED,
+    AnchorResult,
+    Finding,
+    Result,
+    worst,
+)
 
 GOOD = Result(VERIFIED, (), (), Header("R"), 3, (), b"", b"", RunEnd(reason="exit"), b"k" * 32, False, 0)
 
@@ -50,3 +61,17 @@ def test_what_no_boundary_stood_around_is_called_uncontained():
     line = GOOD._replace(uncontained="the test's own process\x1b[2J").line()
     assert "UNCONTAINED: recorded in the test's own process" in line
     assert "\x1b" not in line
+
+
+def test_the_line_names_the_identity_that_anchored_and_whether_it_was_asked_for():
+    theirs = AnchorResult(ANCHORED, time=0, identity="\x1bevil@x.example", issuer="https://x.example")
+    mine = theirs._replace(time=60, identity="me@x.example", expected=True)
+    by_key = AnchorResult(ANCHORED, time=30)
+    line = GOOD._replace(anchors=(theirs,)).line()
+    assert "anchored 1970-01-01 00:00:00 UTC under an identity that nobody asked for, " in line
+    assert "evil@x.example (https://x.example)" in line
+    assert "\x1b" not in line
+    line = GOOD._replace(anchors=(by_key, mine)).line()
+    assert "00:01:00 UTC under the expected identity me@x.example (https://x.example)" in line
+    assert "anchored 1970-01-01 00:00:30 UTC, run R" in GOOD._replace(anchors=(by_key,)).line()
+    assert "for which nobody vouches" in theirs._replace(issuer="").sentence()
