@@ -82,8 +82,13 @@ class Follower:
     """Looks at the file until `stop`. `take` puts a policy into force; `say` tells the user."""
 
     def __init__(
-        self, path: str, current: Policy, take: Callable[[Policy], None], say: Callable[[str], None]
+        self,
+        path: str,
+        current: Policy,
+        take: Callable[[Policy], None],
+        say: Callable[[str], None],
     ) -> None:
+        """`take` MAY raise PolicyError: the old one stays in force."""
         self._path = path
         self._current = current
         self._take = take
@@ -112,14 +117,15 @@ class Follower:
         self._taken = stamp
         try:
             read = reread(self._path, self._current)
+            if read is None:
+                return
+            self._take(read.policy)
         except PolicyError as error:
             self._say(f"the policy stays as it was: {error}")
             return
-        if read is not None:
-            self._change(read)
+        self._change(read)
 
     def _change(self, read: Reread) -> None:
-        self._take(read.policy)
         self._current = read.policy
         self._say(f"{read.policy.source} changed, and what may be reached with it")
         if read.waiting:

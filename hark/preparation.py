@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from hark import determinism, environment, follow, git, mounted, nesting, outward, policy_file, project
 from hark.caller import Caller, home_of
 from hark.command import find_command, whole
+from hark.disclosure import finder, refuse_in_policy, refuse_told
 from hark.errors import PolicyError
 from hark.executables import resolve as resolve_executables
 from hark.given import second_name
@@ -98,7 +99,8 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     secrets = held_secrets(policy, caller)
     files = mounted.shown(policy.secrets, secrets, caller)
     servers = make_ready(policy, caller, secrets)
-    refuse_leaks((*secrets, *servers.secrets), options.argv)
+    find = finder((*secrets, *servers.secrets))
+    refuse_in_policy(policy, find)
     grants = with_stubs(grants, servers.needs)
     env = _variables(environ, home, grants, policy, secrets)
     if servers.programs:
@@ -137,6 +139,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     if plan.nested:
         nesting.check(plan, surveyed.watched)
     upstreams = outward.upstreams(options.upstreams, policy)
+    refuse_told(find, plan.argv, plan.env, _paths_told(plan, policy, upstreams))
     unseen = tuple(whole(entry, home) for entry in environment.unseen(path, [g.path for g in grants]))
     roots = outward.roots(options.upstream_roots)
     proxies = outward.proxies(environ, plan) if options.via_proxy else None
@@ -206,14 +209,14 @@ def _has_java(path: str) -> bool:
     return any(os.access(f"{directory}/java", os.X_OK) for directory in path.split(":"))
 
 
-def refuse_leaks(secrets: tuple[Secret, ...], argv: tuple[str, ...]) -> None:
-    """Refuse a command line that hands the agent what the policy keeps from it."""
-    for secret in secrets:
-        if any(secret.value in word for word in argv):
-            raise PolicyError(
-                f"the command's arguments hold the value of secrets.{secret.name}, a secret from the agent; "
-                f"let it read {secret.name} from its environment"
-            )
+def _paths_told(plan: Plan, policy: Policy, upstreams: Mapping[str, str]) -> dict[str, str]:
+    """Return the paths and addresses that the record names, by what each is called."""
+    return {
+        "the policy's path": policy.source,
+        "the project directory's path": plan.workdir,
+        "a path that the agent is granted": "\n".join(grant.path for grant in plan.grants),
+        "-upstream": "\n".join(f"{host}={address}" for host, address in upstreams.items()),
+    }
 
 
 def _secret_files(policy: Policy, caller: Caller) -> set[str]:

@@ -265,9 +265,14 @@ class Run:
         if self.prepared.followed is None:
             return None
         from hark import record
+        from hark.disclosure import finder, refuse_in_policy
         from hark.follow import Follower
 
+        broker = self.broker  # which knows the tokens of this run as well
+        find = finder(self.prepared.secrets) if broker is None else broker.real_value_in
+
         def take(policy: Policy) -> None:
+            refuse_in_policy(policy, find)
             self.policy = policy
             mediator.change_policy(policy, record.loaded(self.prepared, policy))
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from hark import outward, policy_file, record
 from hark.bundle.events import PolicyLoaded
 from hark.caller import Caller, home_of
+from hark.disclosure import finder, refuse_in_policy, refuse_told
 from hark.errors import PolicyError, UntrustedError
 from hark.grants import writable
 from hark.patch.where import Point
 from hark.policy.model import Policy, Secret
-from hark.preparation import Prepared, refuse_leaks
+from hark.preparation import Prepared
 from hark.recalled import Recalled
 from hark.replaying import recorded_frames
 from hark.restaging import parsed, without_secrets
@@ -79,7 +80,9 @@ def forker_of(
     programs = () if servers is None else servers.programs
     beside: tuple[Secret, ...] = () if servers is None else servers.secrets
     real = tuple(secret for secret in held if secret.name in values)
-    refuse_leaks((*real, *beside), prepared.plan.argv)
+    find = finder((*real, *beside))
+    refuse_in_policy(policy, find)
+    refuse_told(find, prepared.plan.argv, prepared.plan.env, {})
     then = InForce(policy, record.loaded(prepared, policy), (*held, *beside), programs)
     ways = outward.upstreams(given.upstreams, policy)
     proxies = outward.proxies(environ, prepared.plan) if given.via_proxy else None

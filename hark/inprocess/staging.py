@@ -12,10 +12,11 @@ from typing import Final
 
 from hark import environment, outward, policy_file
 from hark.caller import Caller, home_of
+from hark.disclosure import finder, refuse_in_policy, refuse_told
 from hark.errors import PolicyError
 from hark.inprocess.words import Job
 from hark.policy.model import Limits, Policy, Secret
-from hark.preparation import Prepared, held_secrets, refuse_leaks
+from hark.preparation import Prepared, held_secrets
 from hark.project import Project
 from hark.recalled import Recalled
 from launcher.plan import Plan
@@ -34,7 +35,8 @@ def to_record(job: Job, environ: Mapping[str, str]) -> Prepared:
         )
     caller = Caller(environ, home_of(environ), ())
     secrets = held_secrets(policy, caller)
-    refuse_leaks(secrets, job.argv)
+    find = finder(secrets)
+    refuse_in_policy(policy, find)
     env = environment.build(
         environ,
         home=caller.home,
@@ -44,6 +46,7 @@ def to_record(job: Job, environ: Mapping[str, str]) -> Prepared:
         assigned=policy.env_set,
     )
     env |= {secret.name: secret.placeholder for secret in secrets}
+    refuse_told(find, job.argv, env, {"the project directory's path": os.path.realpath(job.workdir)})
     return _prepared(job, policy, secrets, env, outward.upstreams((), policy))
 
 

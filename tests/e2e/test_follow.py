@@ -12,6 +12,7 @@ from tests.fakes.upstream import serving
 
 pytestmark = pytest.mark.e2e
 
+SECRET = "sk-live-3f9a1c77e0b24d58"
 NARROW = 'allow_hosts = ["api.example"]\n'
 WIDE = 'allow_hosts = ["api.example", "late.example"]\n'
 
@@ -169,3 +170,27 @@ def test_the_callers_own_policy_is_followed_too(rootless: Desk):
     _, err = run.communicate(timeout=60)
     assert f"hark: {own} changed" in err.decode()
     assert [event["raw"]["text"] for event in rootless.events("PolicyLoaded")] == [NARROW, WIDE]
+
+
+def test_a_change_that_holds_the_value_of_a_secret_leaves_the_policy_in_force(at: Desk):
+    secret = '[secrets.KEY]\nenv = "REAL"\nhosts = ["api.example"]\n'
+    at.env["REAL"] = SECRET
+    policy = outside(at, NARROW + secret)
+    script = "echo begun; until curl -s https://late.example/then; do sleep 0.1; done"
+    with serving("late.example") as server:
+        roots = at.write("roots.pem", server.ca_pem)
+        wide = f'{NARROW}{secret}[[allow]]\nhost = "late.example"\nupstream = "{server.address}"\n'
+        words = [f"-policy={policy}", "-follow-policy", f"-upstream-ca={roots}"]
+        run, first = begin(at, *words, "--", "sh", "-c", script)
+        assert first == "begun"
+        with run:
+            policy.write_text(f"{wide}# not {SECRET}\n")
+            assert run.stderr is not None
+            lines = iter(run.stderr.readline, b"")
+            said = next(line.decode() for line in lines if b"stays as it was" in line)
+            policy.write_text(wide)  # the control: the same without it is taken
+            out, err = run.communicate(timeout=60)
+    assert f"{policy}:8: a comment holds the value of secrets.KEY" in said
+    assert out.decode() == "GET /then 0", err.decode()
+    assert [event["raw"]["text"] for event in at.events("PolicyLoaded")] == [NARROW + secret, wide]
+    assert SECRET.encode() not in at.bundle.read_bytes()

@@ -82,3 +82,27 @@ def test_the_original_is_not_seen_where_its_directory_is_granted_either(at: Desk
     ended = at.run("-policy", "policy.toml", "-read", str(home), "--", "sh", "-c", script)
     assert "sk-live-hark" in ended.stdout
     assert SECRET not in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "argv", "says"),
+    [
+        (f'[env.set]\nOTHER = "{SECRET}"\n', ["true"], "policy.toml:5:1: env.set.OTHER holds"),
+        (f"# the key was {SECRET}\n", ["true"], "policy.toml:4: a comment holds"),
+        ('[env]\npass = ["OTHER"]\n', ["true"], "the agent's variable OTHER holds"),
+        ("", ["echo", SECRET], "the command's arguments hold"),
+        ("", ["true"], ""),
+    ],
+    ids=["env", "comment", "passed", "command", "control"],
+)
+def test_a_value_that_the_record_would_have_to_hold_refuses_the_run(rootless: Desk, more, argv, says):
+    rootless.env |= {"REAL": SECRET, "OTHER": SECRET}
+    secret = f'[secrets.KEY]\nenv = "REAL"\n{more}'
+    rootless.write("policy.toml", f'allow_hosts = ["{HOST}"]\n{secret}')
+    ended = ok(rootless.run("-policy=policy.toml", "--", *argv), 125 if says else 0)
+    assert rootless.bundle.exists() is not bool(says)
+    if says:
+        said = f"hark: {says} the value of secrets.KEY, which neither agent nor record may have; "
+        assert ended.stderr.startswith(said), ended.stderr
+        assert ended.stderr.count("\n") == 1
+        assert SECRET not in ended.stderr
