@@ -1,6 +1,9 @@
 """What the tests lean on: an ordinary user who really is one, and a host that is asked and not trusted."""
 
 import os
+import socket
+import ssl
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,9 @@ from hark import shim_library
 from hark.shim_library import library
 from launcher.doctor import Finding, State
 from tests import conftest
+from tests.fakes.upstream import certified
 from tests.support import host, preload
+from tests.support.carried import Listener, carried
 from tests.support.user import ROOT, User, run_as
 
 WHERE = "import hark, launcher, mediator, os; print(os.geteuid(), hark.__file__)"
@@ -73,3 +78,39 @@ def test_what_could_not_be_observed_is_missing_too(monkeypatch: pytest.MonkeyPat
     findings = (Finding("seccomp", State.OK, "fine"), Finding("network", state, "change this setting"))
     monkeypatch.setattr(host, "check", lambda: findings)
     assert host.what_is_missing.__wrapped__() == "network: change this setting"
+
+
+def test_a_carried_stream_is_read_and_written_in_two_threads_and_ends_with_its_connection() -> None:
+    ca_pem, context = certified(("localhost",))
+    trust = ssl.create_default_context(cadata=ca_pem.decode())
+    sent = {name: os.urandom(1 << 22) for name in ("there", "back")}
+    got: dict[str, bytes] = {}
+
+    def read(name: str, stream: socket.socket) -> None:
+        pieces = bytearray()
+        while len(pieces) < len(sent[name]) and (piece := stream.recv(1 << 16)):
+            pieces += piece
+        got[name] = bytes(pieces)
+
+    with Listener(context) as listener:
+        with socket.create_connection(listener.getsockname()):  # says nothing and leaves
+            gone, _ = listener.accept()
+        with gone:
+            assert gone.recv(1) == b""
+        sock = socket.create_connection(listener.getsockname())
+        served, _ = listener.accept()
+        client = carried(trust.wrap_socket(sock, server_hostname="localhost"))
+        with client, served:
+            readers = [
+                threading.Thread(target=read, args=("there", served)),
+                threading.Thread(target=read, args=("back", client)),
+            ]
+            for thread in readers:
+                thread.start()
+            served.sendall(sent["back"])
+            client.sendall(sent["there"])
+            for thread in readers:
+                thread.join()
+            assert got == sent
+            served.close()
+            assert client.recv(1) == b""

@@ -22,13 +22,17 @@ assert list(both) == [b"1", b"2", b"3"]
 print("{SAYS}")
 """
 CHAT: Final = f"""
-from websockets.sync.client import connect
+import asyncio
+from websockets.asyncio.client import connect
 
-with connect("wss://{SOCKET}/chat") as socket:
-    for message in ("text", b"bytes", "x" * 100_000):
-        socket.send(message)
-        assert socket.recv(timeout=30) == message
-print("{SAYS}")
+async def main():
+    async with connect("wss://{SOCKET}/chat") as socket:
+        for message in ("text", b"bytes", "x" * 100_000):
+            await socket.send(message)
+            assert await asyncio.wait_for(socket.recv(), 30) == message
+    print("{SAYS}")
+
+asyncio.run(main())
 """
 AIOHTTP: Final = f"""
 import aiohttp, asyncio

@@ -106,25 +106,29 @@ def test_an_open_raw_connection_ends_and_a_new_one_is_live_where_it_is_marked(
 
 
 SOCKET = """
-import urllib.request
+import asyncio, urllib.request
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
-def say(talk, words):
+async def say(talk, words):
     try:
-        talk.send(words)
-        return talk.recv(timeout=20)
+        await talk.send(words)
+        return await asyncio.wait_for(talk.recv(), 60)
     except ConnectionClosed as error:
         return f"ended {error.rcvd and error.rcvd.reason}"
 
-old = connect("wss://talk.example/x")
-print("before", say(old, "one"), flush=True)
-print("page", urllib.request.urlopen("https://page.example/today").read(), flush=True)
-print("open", say(old, "two"), flush=True)
-try:
-    print("new", say(connect("wss://talk.example/x"), "three"), flush=True)
-except Exception as error:
-    print("new", "refused", error, flush=True)
+async def main():
+    async with connect("wss://talk.example/x") as old:
+        print("before", await say(old, "one"), flush=True)
+        print("page", urllib.request.urlopen("https://page.example/today").read(), flush=True)
+        print("open", await say(old, "two"), flush=True)
+        try:
+            async with connect("wss://talk.example/x") as new:
+                print("new", await say(new, "three"), flush=True)
+        except Exception as error:
+            print("new", "refused", error, flush=True)
+
+asyncio.run(main())
 """
 
 

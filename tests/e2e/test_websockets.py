@@ -13,13 +13,18 @@ pytestmark = pytest.mark.e2e
 KEY = "sk-proj-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH"
 
 WEBSOCKETS = """
-from websockets.sync.client import connect
-with connect("wss://talk.example/x", max_size=None) as talk:
-    for message in ("hello", b"\\x00\\xff", "", "x" * 3_000_000):
-        talk.send(message)
-        assert talk.recv() == message
-    assert talk.ping().wait(10)
-print("fine")
+import asyncio
+from websockets.asyncio.client import connect
+
+async def main():
+    async with connect("wss://talk.example/x", max_size=None) as talk:
+        for message in ("hello", b"\\x00\\xff", "", "x" * 3_000_000):
+            await talk.send(message)
+            assert await talk.recv() == message
+        await (await talk.ping())
+    print("fine")
+
+asyncio.run(main())
 """
 
 AIOHTTP = """
@@ -50,21 +55,25 @@ talk.onerror = (error) => { console.log("error", error.message); process.exit(4)
 """
 
 REALTIME = """
-import base64, json, os
-from websockets.sync.client import connect
+import asyncio, base64, json, os
+from websockets.asyncio.client import connect
 headers = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
-with connect("wss://talk.example/v1/realtime?model=m", additional_headers=headers,
-             subprotocols=["realtime"]) as talk:
-    assert json.loads(talk.recv())["type"] == "session.created"
-    for number in range(50):
-        audio = base64.b64encode(os.urandom(4800)).decode()
-        talk.send(json.dumps({"type": "input_audio_buffer.append", "audio": audio}))
-    talk.send(json.dumps({"type": "response.create"}))
-    deltas = 0
-    while (event := json.loads(talk.recv()))["type"] != "response.done":
-        deltas += 1
-    assert (deltas, event["heard"]) == (20, 240000)
-print("fine")
+
+async def main():
+    async with connect("wss://talk.example/v1/realtime?model=m", additional_headers=headers,
+                       subprotocols=["realtime"]) as talk:
+        assert json.loads(await talk.recv())["type"] == "session.created"
+        for number in range(50):
+            audio = base64.b64encode(os.urandom(4800)).decode()
+            await talk.send(json.dumps({"type": "input_audio_buffer.append", "audio": audio}))
+        await talk.send(json.dumps({"type": "response.create"}))
+        deltas = 0
+        while (event := json.loads(await talk.recv()))["type"] != "response.done":
+            deltas += 1
+        assert (deltas, event["heard"]) == (20, 240000)
+    print("fine")
+
+asyncio.run(main())
 """
 
 

@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
 from tests.fakes.upstream import certified
+from tests.support.carried import Listener
 
 type Talk = Callable[[ServerConnection], None]
 
@@ -38,7 +39,7 @@ def talking_to(name: str, talk: Talk, *subprotocols: str) -> Iterator[Talker]:
         talk(server)
 
     offered = list(subprotocols) or None
-    with serve(noted, "127.0.0.1", 0, ssl=context, max_size=None, subprotocols=offered) as server:  # type: ignore[arg-type]
+    with serve(noted, sock=Listener(context), max_size=None, subprotocols=offered) as server:  # type: ignore[arg-type]
         talker.address = f"127.0.0.1:{server.socket.getsockname()[1]}"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

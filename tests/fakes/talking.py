@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
 from tests.fakes.upstream import certified, certified_pem
+from tests.support.carried import Listener
 
 SERVICE: Final = "tiny.Echo"
 """Its methods take and give raw bytes: Unary, ServerStream, ClientStream and Both."""
@@ -72,7 +73,7 @@ def _both(pieces: Iterator[bytes], context: Any) -> Iterator[bytes]:
 def chatting(name: str) -> Iterator[Talker]:
     """Serve a WebSocket that gives each message back."""
     ca, context = certified((name,))
-    with serve(_chat, "127.0.0.1", 0, ssl=context) as server:
+    with serve(_chat, sock=Listener(context)) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

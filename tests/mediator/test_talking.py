@@ -31,6 +31,7 @@ from mediator.transcript import Transcript
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import certified
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, Rig, pair, raw, running, secret
+from tests.support.carried import Listener, carried
 
 type Talk = Callable[[ServerConnection], None]
 
@@ -46,7 +47,7 @@ def talking(talk: Talk = echo, **more: object) -> Iterator[Rig]:
     ca_pem, context = certified((API,))
     context.set_alpn_protocols(["http/1.1"])
     options = {key: more.pop(key) for key in ("subprotocols", "process_request") if key in more}
-    with serve(talk, "127.0.0.1", 0, ssl=context, max_size=None, **options) as server:  # type: ignore[arg-type]
+    with serve(talk, sock=Listener(context), max_size=None, **options) as server:  # type: ignore[arg-type]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         place = f"127.0.0.1:{server.socket.getsockname()[1]}"
         with running(API, upstreams={API: place}, roots=ca_pem, **more) as rig:  # type: ignore[arg-type]
@@ -54,36 +55,10 @@ def talking(talk: Talk = echo, **more: object) -> Iterator[Rig]:
         server.shutdown()
 
 
-TRIES = 3
-HANDSHAKE_S = 15.0
-
-
 @contextmanager
 def client(rig: Rig, **more: object) -> Iterator[ClientConnection]:
-    """Connect as an agent's program.
-
-    The library reads and writes one TLS socket in two threads, and now and then its handshake waits for ever
-    for a read of its own (seen with Python 3.13.0): that try is left alone and made anew.
-    """
-    made: list[ClientConnection | BaseException] = []
-
-    def make() -> None:
-        sock = rig.dial(rig.address(API), 443)
-        try:
-            made.append(connect(f"wss://{API}/talk", sock=sock, ssl=rig.context(), max_size=None, **more))  # type: ignore[arg-type]
-        except BaseException as error:
-            made.append(error)
-
-    for _ in range(TRIES):
-        thread = threading.Thread(target=make, daemon=True)
-        thread.start()
-        thread.join(HANDSHAKE_S)
-        if made:
-            break
-    opened = made[0]
-    if isinstance(opened, BaseException):
-        raise opened
-    with opened:
+    """Connect as an agent's program."""
+    with connect(f"ws://{API}/talk", sock=carried(rig.tls(API)), max_size=None, **more) as opened:  # type: ignore[arg-type]
         yield opened
 
 
