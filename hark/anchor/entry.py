@@ -70,6 +70,8 @@ def parse(data: bytes) -> Signed:
     if media != MEDIA_TYPE and media not in OLDER:
         raise MalformedError("the sigstore bundle is of a type that is not known here")
     material = jsonform.child(bundle, "verificationMaterial")
+    if "dsseEnvelope" in bundle:
+        raise MalformedError("the sigstore bundle holds an envelope (DSSE), not a signature over the artifact")
     message = jsonform.child(bundle, "messageSignature")
     entries = jsonform.children(material, "tlogEntries", MANY)
     if len(entries) != 1:

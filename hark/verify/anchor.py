@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from hark.bundle.note import Verifier
 
 PUBLIC: Final = "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev"
-"""The folder of the `sigstore` package in which the data of the public logs lies."""
+"""The folder of the `sigstore` package in which the data of the public logs lies.
+
+Not by the package's `ClientTrustConfig`, which believes a copy in the home directory first (ADR 0032).
+"""
 MAX_ROOT: Final = 4 << 20  # bytes of a trust root; the public one has 10 kB
 NOT_OURS: Final = AnchorResult(ANCHOR_REJECTED, "the sigstore bundle is not written as hark writes one")
 TOKEN_VARIABLE: Final = "SIGSTORE_IDENTITY_TOKEN"  # noqa: S105 - its name

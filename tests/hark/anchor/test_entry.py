@@ -42,6 +42,7 @@ def test_a_bundle_of_another_kind_is_malformed(made):
     bad = [
         changed(made, mediaType="application/vnd.dev.sigstore.bundle.v9+json"),
         changed(made, messageSignature=None, dsseEnvelope={}),
+        changed(made, dsseEnvelope={}),
         changed(made, messageSignature={"signature": "AA==", "messageDigest": {"algorithm": "SHA1"}}),
         material(made, tlogEntries=[]),
         material(made, tlogEntries=logged * 2),
