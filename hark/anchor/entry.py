@@ -71,7 +71,9 @@ def parse(data: bytes) -> Signed:
         raise MalformedError("the sigstore bundle is of a type that is not known here")
     material = jsonform.child(bundle, "verificationMaterial")
     if "dsseEnvelope" in bundle:
-        raise MalformedError("the sigstore bundle holds an envelope (DSSE), not a signature over the artifact")
+        raise MalformedError(
+            "the sigstore bundle holds an envelope (DSSE), not a signature over the artifact"
+        )
     message = jsonform.child(bundle, "messageSignature")
     entries = jsonform.children(material, "tlogEntries", MANY)
     if len(entries) != 1:
