@@ -20,6 +20,7 @@ from hark.replay.diverge import Compared, compare
 from hark.replay.exchanges import OPEN
 from hark.replay.inside import inside, named, to_json, words
 from hark.replay.treatment import EXIT, FILE, PROGRAM
+from hark.replay.whose import Process, whose
 from hark.replaying import Course, frames_of, recorded_frames
 from hark.requested import listed
 from hark.visible import visible
@@ -46,6 +47,8 @@ class Judgement:
     compared: Compared
     inside: tuple[Difference, ...]
     """Where inside the first action that differs."""
+    processes: tuple[Process | None, Process | None]
+    """Whose the first action that differs was, in the recorded run and here, where that is known."""
     programs: tuple[str, ...]
     """Programs that were executed here and are not the recorded ones."""
     ends: tuple[RunEnd | None, RunEnd | None]
@@ -92,14 +95,20 @@ def judge(course: Course) -> Judgement:
         was, now = _reached(was), _reached(now)
     compared = compare(was, now)
     found: tuple[Difference, ...] = ()
+    processes: tuple[Process | None, Process | None] = None, None
     if compared.first is not None:
+        first = compared.first
         found = inside(
-            compared.first,
+            first,
             lambda: recorded_frames(course.recalled),
             lambda: frames_of(course.bundle),
             course.rules,
         )
-    return Judgement(course, _why(course, compared, found), compared, found, programs, ends)
+        processes = (
+            None if first.recorded is None else whose(recorded_frames(course.recalled), first.recorded),
+            None if first.replayed is None else whose(frames_of(course.bundle), first.replayed),
+        )
+    return Judgement(course, _why(course, compared, found), compared, found, processes, programs, ends)
 
 
 def _why(course: Course, compared: Compared, found: tuple[Difference, ...]) -> str:
@@ -175,6 +184,12 @@ def _diverged(judgement: Judgement) -> Iterator[str]:
         yield f"  another program than when recorded: {visible(program)}"
     for detail in (*course.notes, *(more for one in report.divergences[:1] for more in one.details)):
         yield f"  {detail}"
+    was, now = judgement.processes
+    if was is not None and was == now:
+        yield f"  by {now}"
+    else:
+        yield from () if was is None else (f"  recorded by {was}",)
+        yield from () if now is None else (f"  here by {now}",)
     if compared.first is not None:
         for action in compared.first.before:
             yield f"  equal before it: event {action.seq}, {named(action)}"
@@ -202,6 +217,10 @@ def _record(judgement: Judgement) -> dict[str, object]:
             for one in report.divergences
         ],
         "renaming": dict(course.renaming.pairs),
+        "processes": {
+            side: None if process is None else process.to_json()
+            for side, process in zip(("recorded", "replayed"), judgement.processes, strict=True)
+        },
         "programs": list(judgement.programs),
         "unconsumed": list(report.unconsumed),
         "out_of_order": list(report.early),

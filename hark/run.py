@@ -398,6 +398,7 @@ class Run:
             proxies=self.prepared.proxies,
             mcp=self.prepared.toolservers.programs,
             host_roots=roots,
+            whose=self.boundary.whose,
         )
 
     def _publish(self) -> Opened | None:

@@ -11,7 +11,7 @@ import socket
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import doorway, init, intake, kernel, landlock, mounts, network, seccomp, trees, wire
+from launcher import doorway, init, intake, kernel, landlock, mounts, network, seccomp, trees, whose, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.identity import Identity
@@ -145,7 +145,7 @@ def _send_grants(channel: socket.socket, view: View, opened: dict[str, trees.Tre
 def _hold(
     inside: init.Inside, life_write: int, opened: dict[str, trees.Tree], devices: dict[str, trees.Tree]
 ) -> NoReturn:
-    """Fork process 1 and stay only to be waited for: it may not be the supervisor's own child."""
+    """Fork process 1, which may not be the supervisor's own child, and tell whose a connection is."""
     child = os.fork()
     if child == 0:
         os.close(life_write)
@@ -153,7 +153,11 @@ def _hold(
     intake.let_go()
     # This process keeps a copy of the supervisor's memory under the agent's uid.
     kernel.set_dumpable(dumpable=False)
-    wire.send(inside.channel, "init", descriptors=(os.pidfd_open(child),))
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    process = os.pidfd_open(child)
+    wire.send(inside.channel, "init", descriptors=(process, theirs.fileno()))
+    theirs.close()
     inside.channel.close()
+    whose.serve(ours, process)
     os.waitpid(child, 0)
     os._exit(0)

@@ -254,6 +254,10 @@ class Boundary:
         except OSError:  # it is being closed
             return -1
 
+    def whose(self) -> socket.socket:
+        """Return the channel of `launcher.whose`, once; waits until the boundary's processes are there."""
+        return socket.socket(fileno=self._await("init").descriptors[1])
+
     def _await(self, word: str) -> wire.Message:
         """Read messages until one says `word`."""
         while word not in self._received:

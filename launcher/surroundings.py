@@ -4,6 +4,7 @@ Always: a boundary contains; what stands in for one contains nothing, and the ru
 """
 
 from collections.abc import Mapping
+from socket import socket
 from typing import TYPE_CHECKING, Protocol
 
 from launcher.intake import Record
@@ -45,6 +46,10 @@ class Surroundings(Protocol):
 
     def process(self) -> int:
         """Return the process that the agent is or descends from; -1 once it is gone. From any thread."""
+        ...
+
+    def whose(self) -> socket | None:
+        """Return the channel of `launcher.whose`, once; None where nobody knows whose a connection is."""
         ...
 
     def start(self, files: Mapping[str, bytes], record: Record) -> None:

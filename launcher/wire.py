@@ -4,9 +4,10 @@ One datagram on a SOCK_SEQPACKET pair is one message: a word, then fields, separ
 fits). The agent never holds either end: both are closed before it is executed.
 
     up      sockets (+5 descriptors) | doorway (+1, with published ports) | grants | withheld
-            init (+1: its pidfd) | shared (+2: page, log) | ready (+1 with a terminal) | failed
-            started | stopped | refused | unreached | replaced | ended
+            init (+2: its pidfd, who answers `whose`) | shared (+2: page, log) | ready (+1 with a terminal)
+            failed | started | stopped | refused | unreached | replaced | ended
     down    start (+1: the files) | signal | continue
+    whose   of a connection: whose; answered with: process
 """
 
 import os

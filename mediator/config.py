@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,6 +10,8 @@ from hark.bundle.events import Event, PolicyLoaded
 from hark.policy.model import Policy, Secret
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from mediator.branching import Ahead, InForce
     from mediator.mcp.program import Program
     from mediator.playback.playback import Playback
@@ -58,5 +60,7 @@ class MediatorConfig:
     """In a replay of a fork, what came into force where it went live, by the recorded events of that."""
     ahead: Ahead | None = None
     """In a fork, what comes into force where it goes live."""
+    whose: Callable[[], socket | None] = lambda: None
+    """Leads to who knows whose a connection is. Called once, from the thread that starts the mediator."""
     playback: Playback | None = None
     """What answers in place of servers, in a replay: with it nothing is dialled."""

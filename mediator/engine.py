@@ -27,6 +27,7 @@ from mediator.mcp.sessions import Sessions
 from mediator.sniff import Http, Tls
 from mediator.standing import Grounds, Standing
 from mediator.transport import Streams, reset
+from mediator.whose import CALLER
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler
@@ -84,6 +85,7 @@ class Engine:
             later=partial(asyncio.get_running_loop().call_later, GOES_ON_S),
             sessions=self._sessions,
             room=self._room,
+            process=CALLER.get().pid,
             playback=self._config.playback,
         )
         connection = AgentConnection(

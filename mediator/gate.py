@@ -30,6 +30,7 @@ from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Transcript
 from mediator.transport import Streams, reset
+from mediator.whose import CALLER, Whose
 
 if TYPE_CHECKING:
     from mediator.playback.playback import Playback
@@ -66,6 +67,7 @@ class Gate:
     pool: AddressPool
     ledger: Ledger
     origin: Origin
+    whose: Whose
     resolver: Resolver
     carry: Carry
     carry_raw: CarryRaw
@@ -101,13 +103,15 @@ class Gate:
     async def _judge(self, streams: Streams) -> None:
         reader, writer = streams
         try:
-            target = destination(*self.origin(writer.get_extra_info("socket")), self.pool)
+            meant = self.origin(writer.get_extra_info("socket"))
+            target = destination(*meant, self.pool)
         except OSError:
             await self._record(
                 Destination("unknown", 0), "tcp", Deny("the kernel does not say where it went", "")
             )
             _abort(writer)
             return
+        CALLER.set(await self.whose.of(writer.get_extra_info("peername")[:2], meant))
         program = self.doors.at(target)
         if program is not None:
             await self.doors.serve(program, target, streams)
@@ -188,7 +192,8 @@ class Gate:
             return
         page = pages.refusal(target, dialled)
         head = await _rest_of_head(streams.reader, first)
-        refused.record(Transcript(self.ledger, time.monotonic_ns), target, head, page, dialled)
+        transcript = Transcript(self.ledger, time.monotonic_ns, process=CALLER.get().pid)
+        refused.record(transcript, target, head, page, dialled)
         await _say(streams, pages.raw_response("403 Forbidden", page))
 
     async def _refuse_raw(

@@ -36,6 +36,7 @@ from mediator.config import Recorder
 from mediator.credentials import Injection
 from mediator.pace import Pace
 from mediator.text import clipped
+from mediator.whose import CALLER
 
 MAX_TOKEN_NAME: Final = 64  # names of cookies and members are shorter
 MAX_SUMMARY: Final = 1000  # distinct denied targets that are counted one by one; nobody reads more lines
@@ -212,7 +213,8 @@ class Ledger:
     def attempt(self, target: Destination, protocol: str, sni: str, verdict: Verdict) -> None:
         """Record an attempt and then what was decided about it. A denial is not answered before `settled`."""
         self._admit()
-        self.append(EgressAttempt(host=target.host, port=target.port, protocol=protocol, sni=sni))
+        caller = CALLER.get()
+        self.append(EgressAttempt(target.host, target.port, protocol, sni, *caller))
         if isinstance(verdict, Allow):
             self.append(EgressDecision(host=target.host, allowed=True, rule=verdict.rule))
             return

@@ -39,6 +39,8 @@ class Link:
     """For the heads of responses that go on."""
     sessions: Sessions = field(default_factory=Sessions)
     """Tool calls over HTTP that wait for their results: the whole run's."""
+    process: int = 0
+    """Of the agent's, that made it; 0: unknown."""
     room: Room = field(default_factory=Room)
     """For bodies that are held: the whole run's."""
 

@@ -40,6 +40,7 @@ from mediator.transport import listening
 from mediator.upstream import read_redirects
 from mediator.wall import local_now
 from mediator.watcher import Watcher
+from mediator.whose import Whose
 
 if TYPE_CHECKING:
     from mediator.playback.operator import Operator
@@ -77,6 +78,8 @@ class Mediator:
         read_redirects(config.upstreams)
         self._sockets = sockets
         self._origin = origin
+        self._tells = config.whose
+        self._whose = Whose(None)
         self._playback = playback = config.playback
         self._standing = Standing(config.policy, local_now if playback is None else playback.now)
         self._ledger = Ledger(
@@ -126,6 +129,7 @@ class Mediator:
 
     def start(self) -> None:
         """Begin to serve; returns at once."""
+        self._whose = Whose(self._tells())
         self._thread.start()
 
     def prefetch(self) -> None:
@@ -234,6 +238,7 @@ class Mediator:
         given = {} if self._playback is None else self._playback.addresses()
         pool = AddressPool((rule.host for rule in self._standing.policy.rules), given=given)
         gate = self._gate(pool)
+        self._whose.start()
         watcher = Watcher(self._sockets.packets, self._ledger)
         endpoints = []
         for udp in (self._sockets.udp4, self._sockets.udp6):
@@ -254,6 +259,7 @@ class Mediator:
         for server in servers:
             server.close()
         await self._doors.stop()
+        self._whose.close()
         await _quiet(gate.tasks, self._engine)
         if self._ports is not None:
             await self._ports.stop()
@@ -274,6 +280,7 @@ class Mediator:
             pool,
             self._ledger,
             self._origin,
+            self._whose,
             Resolver(self._standing, pool, self._ledger, self._playback),
             self._engine.carry,
             self._engine.carry_raw,

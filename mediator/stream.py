@@ -52,7 +52,7 @@ class Stream(layer.Layer):
         super().__init__(context)
         self.stream_id = stream_id
         self.link = link
-        self.transcript = Transcript(link.ledger, link.clock, link.later)
+        self.transcript = Transcript(link.ledger, link.clock, link.later, link.process)
         self._agent = Agent.HEAD
         self._server = Server.NONE
         self._upstream: Connection | None = None

@@ -76,8 +76,11 @@ class _Hashed:
 class Transcript:
     """Writes one exchange down. The clock counts nanoseconds and never goes back."""
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], int], later: Later | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, clock: Callable[[], int], later: Later | None = None, process: int = 0
+    ) -> None:
         self._ledger = ledger
+        self._process = process
         self._clock = clock
         self._later = later
         self._timer: Timer | None = None
@@ -120,6 +123,7 @@ class Transcript:
                 streaming=streamed,
                 exchange=self.exchange,
                 raw_headers=headers,
+                process=self._process,
             )
         )
         if self._asked is not None:

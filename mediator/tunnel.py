@@ -25,6 +25,7 @@ from mediator.credentials import Broker
 from mediator.ledger import Ledger
 from mediator.scan import FoundError, StreamSwap
 from mediator.transport import Streams, reset
+from mediator.whose import CALLER
 
 PIECE: Final = 1 << 16  # one event; a larger one would hold up what comes behind it
 
@@ -86,6 +87,7 @@ class Tunnel:
         self._server: Streams | None = None
         self._ledger = ledger
         self.number = ledger.next_exchange()
+        self._process = CALLER.get().pid
         self._up = _Way(True, broker.stopping(from_agent=True))  # noqa: FBT003  # which way is what a way is
         self._down = _Way(False, broker.stopping(from_agent=False))  # noqa: FBT003
         self._task: asyncio.Task[None] | None = None
@@ -101,7 +103,7 @@ class Tunnel:
         """Connect and pass bytes until both directions have ended. Raises RecordError, with all reset."""
         self._task = asyncio.current_task()
         host = str(self.target)
-        self._ledger.append(TunnelData(exchange=self.number, from_agent=True, host=host))
+        self._ledger.append(TunnelData(self.number, from_agent=True, host=host, process=self._process))
         self._up.seq = 1
         try:
             self._server = await dial()

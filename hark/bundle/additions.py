@@ -38,6 +38,8 @@ class TunnelData(NamedTuple):
     """Why the direction ended, unless it was a half-close. After `refused: `, `data` was not passed on."""
     host: str = ""
     """`host:port`, in the tunnel's first event alone: the agent's, without data."""
+    process: int = 0
+    """As of an EgressAttempt; where `host` is."""
 
 
 class RequestChunk(NamedTuple):
@@ -124,6 +126,8 @@ class McpMessage(NamedTuple):
     from_agent: bool = False
     data: bytes = b""
     note: str = ""
+    process: int = 0
+    """As of an EgressAttempt: the one that made the connection."""
 
 
 class TokenSeen(NamedTuple):
@@ -223,7 +227,7 @@ class Rewritten(NamedTuple):
 
 ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(33, WebSocketMessage, {1: UINT, 2: UINT, 3: BOOL, 4: TEXT, 5: BYTES, 32: BOOL}),
-    Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES, 5: BOOL, 6: TEXT, 7: TEXT}),
+    Kind(34, TunnelData, {1: UINT, 2: UINT, 3: BOOL, 4: BYTES, 5: BOOL, 6: TEXT, 7: TEXT, 8: UINT}),
     Kind(35, RequestChunk, {1: UINT, 2: UINT, 3: BYTES, 4: HASH, 5: UINT, 6: BOOL}),
     Kind(36, Trailers, {1: UINT, 2: BOOL, 3: TEXT_MAP, 32: PAIRS}),
     Kind(37, Input, {1: TEXT, 2: BYTES, 3: BOOL}),
@@ -231,7 +235,7 @@ ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(39, ShimReport, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH}),
     Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS, 8: BOOL}),
-    Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT}),
+    Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT, 7: UINT}),
     Kind(43, TokenSeen, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),
     Kind(45, ResponseHead, {1: UINT, 2: INT, 3: TEXT_MAP, 32: PAIRS}),

@@ -170,6 +170,8 @@ class LlmRequest(NamedTuple):
     streaming: bool = False
     exchange: int = 0
     raw_headers: Pairs = ()
+    process: int = 0
+    """Which of the agent's processes, as it numbers them; 0: not known."""
 
 
 class LlmResponseChunk(NamedTuple):
@@ -220,6 +222,11 @@ class EgressAttempt(NamedTuple):
     port: int = 0
     protocol: str = ""
     sni: str = ""
+    process: int = 0
+    """Which of the agent's processes, as it numbers them; 0: not known."""
+    program: str = ""
+    """What that process executes; its own word, as are its arguments, which may be cut."""
+    arguments: tuple[str, ...] = ()
 
 
 class EgressDecision(NamedTuple):
@@ -303,13 +310,25 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(
         5,
         LlmRequest,
-        {1: TEXT, 2: TEXT, 3: TEXT, 4: TEXT_MAP, 5: BYTES, 6: HASH, 7: UINT, 8: BOOL, 9: UINT, 32: PAIRS},
+        {
+            1: TEXT,
+            2: TEXT,
+            3: TEXT,
+            4: TEXT_MAP,
+            5: BYTES,
+            6: HASH,
+            7: UINT,
+            8: BOOL,
+            9: UINT,
+            32: PAIRS,
+            33: UINT,
+        },
     ),
     Kind(6, LlmResponseChunk, {1: UINT, 2: BYTES, 3: INT, 4: UINT}),
     Kind(7, LlmResponseEnd, {1: INT, 2: TEXT_MAP, 3: UINT, 4: TEXT, 5: UINT, 32: PAIRS}),
     Kind(8, ToolCallRequest, {1: TEXT, 2: TEXT, 3: BYTES, 4: HASH, 5: UINT, 6: UINT}),
     Kind(9, ToolCallResult, {1: TEXT, 2: TEXT, 3: BYTES, 4: BOOL, 5: UINT}),
-    Kind(10, EgressAttempt, {1: TEXT, 2: INT, 3: TEXT, 4: TEXT}),
+    Kind(10, EgressAttempt, {1: TEXT, 2: INT, 3: TEXT, 4: TEXT, 32: UINT, 33: TEXT, 34: TEXTS}),
     Kind(11, EgressDecision, {1: TEXT, 2: BOOL, 3: TEXT, 4: TEXT}),
     Kind(12, SecretInjected, {1: TEXT, 2: TEXT, 3: TEXT, 4: BYTES}),
     Kind(13, ClockRead, {1: TEXT, 2: INT}),

@@ -83,6 +83,9 @@ class Seat:
         """Return the test's process."""
         return self._process
 
+    def whose(self) -> None:
+        """Nobody tells: the connections are the test's."""
+
     def origin(self, accepted: Accepted) -> tuple[str, int]:
         """Return what the test meant. As of `mediator.origin`."""
         peer: tuple[str, int] = accepted.getpeername()  # type: ignore[attr-defined]  # it is a socket

@@ -9,6 +9,7 @@ from typing import Final
 from hark.bundle.events import McpMessage, ToolCallRequest, ToolCallResult
 from mediator.ledger import Ledger
 from mediator.mcp.talk import Answered, Asked
+from mediator.whose import CALLER
 
 BY_HARK: Final = "answered by hark"
 
@@ -22,6 +23,7 @@ class Log:
         self.connection = ledger.next_exchange()
         """The number by which its messages are told from those of others."""
         self._seq = 0
+        self._process = CALLER.get().pid
 
     def message(self, data: bytes, *, from_agent: bool, note: str = "") -> None:
         """Record a message. One with a note was not passed on, or is hark's own."""
@@ -32,6 +34,7 @@ class Log:
             from_agent=from_agent,
             data=data,
             note=note,
+            process=self._process,
         )
         self._ledger.append(event)
         self._seq += 1
