@@ -23,6 +23,7 @@ from hark.bundle.fields import (
     Plan,
     load,
 )
+from hark.bundle.quick import Quick
 from hark.errors import BundleError
 
 RUN_START: Final = 1
@@ -130,6 +131,7 @@ class Kind(NamedTuple):
 
 
 _PLANS: Final[dict[type[Any], Plan]] = {}
+_QUICK: Final[dict[type[Any], Quick]] = {}
 _SALT: Final = cbor.encode(SALT_KEY)
 """Behind all other keys."""
 
@@ -164,7 +166,13 @@ def encode_as(kind: Kind, event: tuple[Any, ...], salt: bytes = b"") -> bytes:
 
 def decode_as(kind: Kind, payload: bytes) -> Any:
     """The event that `payload` holds, an instance of `kind.event`; unknown keys are skipped."""
-    return kind.event(*load(kind.name, kind.layout, cbor.decode(payload)))
+    quick = _QUICK.get(kind.event)
+    if quick is None:
+        quick = _QUICK[kind.event] = Quick(kind.layout)
+    values = quick.values(payload)
+    if values is None:
+        values = load(kind.name, kind.layout, cbor.decode(payload))
+    return kind.event._make(values)
 
 
 def decode_exactly_as(kind: Kind, payload: bytes) -> Any:
