@@ -43,13 +43,30 @@ def seconds(time_ns: int) -> str:
 
 def detail(event: ev.Event | ev.Unknown) -> list[str]:
     """Every field, a name and its value, over as many lines as the value has; safe to print."""
-    fields = _fields(event)
-    width = max(map(len, fields), default=0)
     lines = []
-    for name, value in fields.items():
-        for number, text in enumerate(_value_lines(name, value)):
-            lines.append(f"  {name if number == 0 else '':<{width}}  {text}".rstrip())
+    for (name, label), value in zip(_LABELS[type(event)], _values(event), strict=True):
+        if isinstance(value, int):
+            lines.append(f"{label}{value}")
+        elif not value:
+            lines.append(label.rstrip())
+        elif isinstance(value, str):
+            lines.append(f"{label}{visible(value)}".rstrip())
+        else:
+            for number, text in enumerate(_value_lines(name, value)):
+                lines.append(f"{label if number == 0 else ' ' * len(label)}{text}".rstrip())
     return lines
+
+
+def _labels(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return each field's name, and the name as it stands before its value."""
+    width = max(map(len, names), default=0)
+    return tuple((name, f"  {name:<{width}}  ") for name in names)
+
+
+_LABELS: Final = {
+    ev.Unknown: _labels(("payload",)),
+    **{kind.event: _labels(kind.event._fields) for kind in ev.KINDS},
+}
 
 
 def in_hex(data: bytes) -> dict[str, str]:
@@ -99,6 +116,10 @@ def _fields(event: ev.Event | ev.Unknown) -> dict[str, Any]:
     return event._asdict()
 
 
+def _values(event: ev.Event | ev.Unknown) -> tuple[Any, ...]:
+    return (event.payload,) if isinstance(event, ev.Unknown) else event
+
+
 def _is_digest(name: str) -> bool:
     return name == "hash" or name.endswith(("_hash", "_key"))
 
@@ -128,10 +149,10 @@ def _value_lines(name: str, value: object) -> list[str]:
     match value:
         case bytes():
             return [value.hex()] if _is_digest(name) or name == "entries" else _text_lines(value)
-        case Mapping():
-            return [f"{visible(str(key))}: {_inline(name, item)}" for key, item in value.items()] or [""]
         case tuple():
             return [_inline(name, item) for item in value] or [""]
+        case Mapping():
+            return [f"{visible(str(key))}: {_inline(name, item)}" for key, item in value.items()] or [""]
         case _:
             return [visible(str(value))]
 

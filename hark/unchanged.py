@@ -16,7 +16,7 @@ from typing import Final
 from hark.bundle.bounds import SEAL, SEAL_KIND, decode_as
 from hark.bundle.frame import Frame
 from hark.bundle.hashing import ZERO_HASH
-from hark.bundle.walk import BundleFile, Placed
+from hark.bundle.walk import BundleFile, Chunk, Placed
 from hark.errors import BundleError, ReplayError
 from hark.verify.facts import Survey
 from hark.verify.result import Result
@@ -34,24 +34,29 @@ class Unchanged:
 
     def frames(self) -> Iterator[Frame]:
         """Yield the verified frames. Raises ReplayError at the first that is another, or at the end."""
-        for placed in self.placed():
-            yield placed.frame
+        for chunk in self._chunks():
+            yield from chunk.frames()
 
     def placed(self) -> Iterator[Placed]:
         """As `frames`, and where each of them starts."""
+        for chunk in self._chunks():
+            for start, frame in zip(chunk.starts, chunk.frames(), strict=True):
+                yield Placed(chunk.at + start, frame)
+
+    def _chunks(self) -> Iterator[Chunk]:
         scan, survey = Scan(0, ZERO_HASH), Survey()
-        last: Frame | None = None
+        last: Chunk | None = None
         with self._opened() as file:
             for chunk in file.walk(limit=self._verified.events):
                 if not scan.check(chunk):
                     raise self._changed()
                 survey.add(chunk)
-                for start, last in zip(chunk.starts, chunk.frames(), strict=True):
-                    yield Placed(chunk.at + start, last)
+                last = chunk
+                yield chunk
         whole = scan.seq == self._verified.events and scan.chain == self._verified.final_chain
         if not whole or not set(scan.withheld) <= set(self._verified.redacted):
             raise self._changed()
-        self._check_heads(survey, last)
+        self._check_heads(survey, None if last is None else last.frame(-1))
 
     @contextmanager
     def through(self) -> Iterator[Iterator[Frame]]:

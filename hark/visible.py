@@ -22,6 +22,7 @@ VARIATION_SELECTORS: Final = (
 )  # a run of them can carry any bytes unseen
 
 
+MORE: Final = "…"  # what we put behind what is cut; else plain text has none
 MAX_KNOWN: Final = 4096  # characters whose escapes are remembered; a page of text has some hundred
 
 
@@ -46,14 +47,19 @@ _OURS: Final = _Escapes("\\")
 
 def visible(text: str) -> str:
     """Recorded `text` with every character that is not plainly printable written as an escape."""
-    if text.isascii() and text.isprintable() and "\\" not in text:
+    if "\\" not in text and _is_simple(text):
         return text
     return text.translate(_RECORDED)
 
 
 def printable(text: str) -> str:
     """Our own sentence, which may quote recorded text: escaped likewise, but a backslash stays as it is."""
-    return text if text.isascii() and text.isprintable() else text.translate(_OURS)
+    return text if _is_simple(text) else text.translate(_OURS)
+
+
+def _is_simple(text: str) -> bool:
+    """Tell quickly whether all of a text is plainly printable; of what is not ASCII it does not."""
+    return text.isprintable() and (text.isascii() or text.replace(MORE, "").isascii())
 
 
 def is_plain(char: str) -> bool:

@@ -50,6 +50,10 @@ class Chunk(NamedTuple):
         for start, head in zip(self.starts, self.heads, strict=True):
             yield _frame(self.data, start, head)
 
+    def frame(self, index: int) -> Frame:
+        """Return one of them."""
+        return _frame(self.data, self.starts[index], self.heads[index])
+
 
 class Placed(NamedTuple):
     """A frame and the byte of the file where it starts."""

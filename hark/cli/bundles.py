@@ -98,13 +98,18 @@ def write_new(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def write_new_text(path: str, pieces: "Iterable[str]") -> None:
+def write_new_pieces(path: str, pieces: "Iterable[bytes]") -> None:
     """Write a new file that nobody else may read, and that is whole or not there."""
     from hark.newfile import writing
 
     with writing(path, 0o600) as file:
         for piece in pieces:
-            file.write(piece.encode())
+            file.write(piece)
+
+
+def write_new_text(path: str, pieces: "Iterable[str]") -> None:
+    """Write likewise what is text."""
+    write_new_pieces(path, (piece.encode() for piece in pieces))
 
 
 def refuse_existing(path: str) -> None:

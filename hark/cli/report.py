@@ -42,9 +42,9 @@ def run(args: Args) -> int:
     from tempfile import TemporaryFile
 
     from hark.cli import output
-    from hark.cli.bundles import checked, pinned, refuse_existing, write_new_text
+    from hark.cli.bundles import checked, pinned, refuse_existing, write_new_pieces
     from hark.cli.verify import identities, trust
-    from hark.report.making import Made, pieces
+    from hark.report.making import make, pieces
     from hark.report.page import Parts, page
     from hark.unchanged import Unchanged
     from hark.verify.result import TRUNCATED
@@ -56,10 +56,9 @@ def run(args: Args) -> int:
     result, lines = _verified(path, pinned(args.texts("key")), believed)
     other = None if against is None else _other(checked(against), trust(args.text("trusted-root")))
     name = os.path.basename(path)
-    with TemporaryFile("w+", encoding="utf-8") as talk, TemporaryFile("w+", encoding="utf-8") as listed:
-        made = Made(talk, listed)
+    with TemporaryFile() as talk, TemporaryFile() as listed:
         try:
-            made.read(Unchanged(path, result).frames(), name, result.events)
+            made = make(Unchanged(path, result), name, result.events, talk, listed)
         except ReplayError:
             raise BundleError(f"{path} was changed while it was read; there is no report") from None
         parts = Parts(
@@ -73,7 +72,7 @@ def run(args: Args) -> int:
             events=pieces(listed),
             other=other,
         )
-        write_new_text(out, page(parts))
+        write_new_pieces(out, page(parts))
     output.say(f"{out}: a report on {path}, which is {result.line()}")
     return TruncatedError.exit_code if result.verdict == TRUNCATED else 0
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hark.bundle.fields import Pairs
-from hark.conversation.gathered import Gathered, Gathering, Limits, Piece, plain, raw
+from hark.conversation.gathered import EVENTS, Gathered, Gathering, Limits, Piece, plain, raw
 from hark.replay.recorded import Frame
 
 MAX_HELD: Final = 8 << 20  # bytes of one body: a prompt with a picture in it is smaller
@@ -60,7 +60,8 @@ class Exchanges:
 
     def add(self, frame: Frame) -> tuple[Heard, ...]:
         """Take the next event."""
-        return tuple(map(_heard, self._gathering.take(*frame)))
+        found = self._gathering.take(*frame) if type(frame.event) in EVENTS else ()
+        return tuple(map(_heard, found)) if found else ()
 
     def rest(self) -> Iterator[Heard]:
         """Yield what never ended, in the order of its beginning."""

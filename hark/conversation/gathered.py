@@ -24,6 +24,7 @@ _TLS: Final = "tls"
 _PORTS: Final = {"https": 443, "http": 80}
 KINDS: Final = frozenset((5, 6, 7, 10, 11, 33, 35, 36, 44, 45, 46))
 """Of events that an exchange is put together from."""
+EVENTS: Final = frozenset(kind.event for kind in ev.KINDS if kind.number in KINDS)
 
 
 class Limits(NamedTuple):
@@ -184,19 +185,20 @@ class Gathering:
         self._ports: dict[str, tuple[str, int]] = {}
         self._attempt = ev.EgressAttempt()
 
-    def take(self, seq: int, time_ns: int, event: Any) -> Iterator[Gathered]:
-        """Take the next event, and yield what is over with it. MUST be carried to its end."""
+    def take(self, seq: int, time_ns: int, event: Any) -> tuple[Gathered, ...]:
+        """Take the next event, and return what is over with it."""
         match event:
+            case ev.LlmRequest():
+                return tuple(self._begin(seq, time_ns, event))
             case ev.EgressAttempt():
                 self._attempt = event
             case ev.EgressDecision(allowed=True) if event.host == self._attempt.host:
                 self._reached(self._attempt)
-            case ev.LlmRequest():
-                yield from self._begin(seq, time_ns, event)
             case _:
                 exchange = self._open.get(getattr(event, "exchange", 0))
                 if exchange is not None and self._add(exchange, seq, time_ns, event):
-                    yield self._close(exchange.number)
+                    return (self._close(exchange.number),)
+        return ()
 
     def rest(self) -> Iterator[Gathered]:
         """Yield what never ended, in the order of its beginning."""
@@ -240,6 +242,14 @@ class Gathering:
     def _add(self, exchange: Gathered, seq: int, time_ns: int, event: Any) -> bool:
         """Add an event to its exchange; tell whether it was the last."""
         match event:
+            case ev.LlmResponseChunk():
+                exchange.first_ns = exchange.first_ns or time_ns
+                self._take(exchange.answered, Piece(seq, time_ns, len(event.data)), event.data)
+            case ev.LlmResponseEnd():
+                exchange.head = exchange.end = event
+                exchange.first_ns = exchange.first_ns or time_ns
+                exchange.ended_seq, exchange.ended_ns = seq, time_ns
+                return True
             case ev.RequestChunk():
                 self._take(exchange.asked, Piece(seq, time_ns, len(event.data)), event.data)
             case ev.BodyHash():
@@ -250,14 +260,6 @@ class Gathering:
             case ev.ResponseHead():
                 exchange.head, exchange.first_ns = event, exchange.first_ns or time_ns
                 exchange.first_headers = raw(event)
-            case ev.LlmResponseChunk():
-                exchange.first_ns = exchange.first_ns or time_ns
-                self._take(exchange.answered, Piece(seq, time_ns, len(event.data)), event.data)
-            case ev.LlmResponseEnd():
-                exchange.head = exchange.end = event
-                exchange.first_ns = exchange.first_ns or time_ns
-                exchange.ended_seq, exchange.ended_ns = seq, time_ns
-                return True
             case _:
                 pass
         return False

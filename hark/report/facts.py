@@ -31,6 +31,11 @@ SECRET: Final = "secrets"  # noqa: S105 (the name of a lane)
 TOOL: Final = "tools"
 INPUT: Final = "input"
 LANES: Final = (TOOL, SECRET, DENIAL, INPUT)
+_TAKEN: Final = frozenset(
+    (RunStart, RunEnd, ev.PolicyLoaded, ev.EgressDecision, ev.DnsDecision, ev.SecretInjected, ev.ToolCallRequest,
+     ev.ToolCallResult, ev.McpMessage, ev.Input, ev.Branch, ev.FileResult)
+)  # fmt: skip
+"""Of what is no exchange: the events that say more than that there is one more of their kind."""
 
 
 class Bar(NamedTuple):
@@ -113,6 +118,8 @@ class Facts:
         self.kinds[kind] += 1
         self.last_ns = max(self.last_ns, frame.time_ns)
         event = frame.event
+        if type(event) not in _TAKEN:
+            return
         match event:
             case RunStart() if self.start is None:
                 self.start = event

@@ -6,7 +6,10 @@ of it is had.
 
 import re
 import shlex
-from typing import Any, Final
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import islice
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from hark import describe
 from hark.bundle import events as ev
@@ -16,10 +19,14 @@ from hark.bundle.outcome import succeeded
 from hark.report.markup import shown, shown_lines
 
 MAX_FIELD: Final = 8_192  # bytes of one field; a chunk of a stream is shorter
+MAX_MANY: Final = 256  # items of one field
 MAX_LINE: Final = 240  # characters of what happened
 GROUP: Final = 250  # events folded together
 MAX_OPEN: Final = 500  # events with which all groups are open
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._-]+")
+MAX_REPEATED: Final = 1_024  # bytes of an event whose markup is kept
+KEPT: Final = 512
+_REPEATED: Final = frozenset((10, 11, 12, 17, 18))  # attempts, names, decisions, secrets
 TAKEN_OUT: Final = "payload taken out; its leaf is kept"
 
 
@@ -28,6 +35,7 @@ class Listing:
 
     def __init__(self, bundle: str, events: int) -> None:
         self._name = bundle if _PLAIN.fullmatch(bundle) else shlex.quote(bundle)
+        self._proof = shown(self._name)
         self._open = " open" if events <= MAX_OPEN else ""
         self._events = events
         self._count = 0
@@ -49,49 +57,69 @@ class Listing:
         return "</details>" if self._count else '<p class="note">There are none.</p>'
 
     def _event(self, frame: Frame, event: ev.Event | ev.Unknown | None) -> str:
-        seq, name = frame.seq, kind_name(frame.kind)
-        words, exchange, fields = TAKEN_OUT, "", ""
-        if event is not None:
-            cut, event = event, _cut(event)
-            words = describe.line(event)
-            number = describe.exchange_of(event)
-            exchange = "" if number is None else f"#{number}"
-            fields = "\n".join(describe.detail(event))
-            if event is not cut:
-                fields += f"\n  cut here; all of it: hark inspect -seq {seq} {self._name}"
-        if len(words) > MAX_LINE:
-            words = f"{words[: MAX_LINE - 1]}…"
-        lines = shown_lines(fields)
+        seq, kind, time = frame.seq, frame.kind, frame.time
+        kept = _cut(event, len(frame.payload))
+        told = (_again if kind in _REPEATED and len(frame.payload) <= MAX_REPEATED else _told)(kept)
+        cut = "" if kept is event else f"\n  cut here; all of it: hark inspect -seq {seq} {self._proof}"
         return (
-            f'<details class="ev{_tone(event)}" id="e{seq}"><summary><b>{seq}</b><i>{describe.seconds(frame.time)}</i>'
-            f"<em>{name}</em><u>{exchange}</u><span>{shown(words)}</span></summary><pre>{lines}</pre>"
-            f"<p>leaf <code>{frame.leaf.hex()}</code>, kind {frame.kind}, {frame.time} ns</p>"
-            f"<p><code>hark prove -seq {seq} {shown(self._name)}</code></p></details>\n"
+            f'<details class="ev{told.tone}" id="e{seq}"><summary><b>{seq}</b><i>{describe.seconds(time)}</i>'
+            f"<em>{kind_name(kind)}</em><u>{told.exchange}</u><span>{told.words}</span></summary><pre>{told.fields}{cut}</pre>"
+            f"<p>leaf <code>{frame.leaf.hex()}</code>, kind {kind}, {time} ns</p>"
+            f"<p><code>hark prove -seq {seq} {self._proof}</code></p></details>\n"
         )
 
 
-_SIZED: Final = (bytes, str, dict, tuple)
+def write(out: BinaryIO, frames: Iterable[Frame], bundle: str, events: int) -> None:
+    """Write the markup of all of a run's events."""
+    listing, pieces = Listing(bundle, events), list[str]()
+    for frame in frames:
+        pieces.append(listing.add(frame, ev.decode_frame(frame) if frame.payload else None))
+        if len(pieces) == GROUP:
+            out.write("".join(pieces).encode())
+            pieces.clear()
+    out.write("".join((*pieces, listing.end())).encode())
 
 
-def _cut(event: Any) -> Any:
-    """Return an event with its long fields cut; the same one where there are none."""
-    if isinstance(event, ev.Unknown):
-        return event if len(event.payload) <= MAX_FIELD else event._replace(payload=event.payload[:MAX_FIELD])
-    if not any(isinstance(value, _SIZED) and len(value) > MAX_FIELD // 32 for value in event):
+class _Told(NamedTuple):
+    """What is said of an event but for its place, as markup."""
+
+    tone: str
+    exchange: str
+    words: str
+    fields: str
+
+
+def _told(event: ev.Event | ev.Unknown | None) -> _Told:
+    if event is None:
+        return _Told(_tone(event), "", TAKEN_OUT, "")
+    words, exchange = describe.line(event), describe.exchange_of(event)
+    more = "…" if len(words) > MAX_LINE else ""
+    words = f"{shown(words[: MAX_LINE - 1] if more else words)}{more}"
+    fields = shown_lines("\n".join(describe.detail(event)))
+    return _Told(_tone(event), "" if exchange is None else f"#{exchange}", words, fields)
+
+
+_again: Final = lru_cache(KEPT, typed=True)(_told)
+"""The same of what an agent does over and over: the same name, the same host, the same secret."""
+
+
+def _cut(event: Any, size: int) -> Any:
+    """Return an event, whose payload has that size, with its long fields cut; the same one where there are none."""
+    if size <= MAX_MANY or event is None:
         return event  # nearly all
-    long = {
-        name: value[:MAX_FIELD]
-        for name, value in zip(event._fields, event, strict=True)
-        if isinstance(value, bytes | str) and len(value) > MAX_FIELD
-    }
-    many = {
-        name: dict(list(value.items())[: MAX_FIELD // 32])
-        if isinstance(value, dict)
-        else value[: MAX_FIELD // 32]
-        for name, value in zip(event._fields, event, strict=True)
-        if isinstance(value, dict | tuple) and len(value) > MAX_FIELD // 32
-    }
-    return event._replace(**long, **many) if long or many else event
+    if isinstance(event, ev.Unknown):
+        return event if size <= MAX_FIELD else event._replace(payload=event.payload[:MAX_FIELD])
+    changed: dict[str, Any] = {}
+    for name, value in zip(event._fields, event, strict=True):
+        if isinstance(value, bytes | str):
+            if len(value) > MAX_FIELD:
+                changed[name] = value[:MAX_FIELD]
+        elif isinstance(value, dict):
+            if len(value) > MAX_MANY:
+                changed[name] = dict(islice(value.items(), MAX_MANY))
+        elif isinstance(value, tuple) and len(value) > MAX_MANY:
+            changed[name] = value[:MAX_MANY]
+    return event._replace(**changed) if changed else event
 
 
 def _tone(event: ev.Event | ev.Unknown | None) -> str:

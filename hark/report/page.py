@@ -38,15 +38,25 @@ class Parts(NamedTuple):
     """As `hark verify` prints them."""
     links: Sequence[Link]
     links_left_out: int
-    conversation: Iterable[str]
+    conversation: Iterable[bytes]
     """Markup, in pieces."""
-    events: Iterable[str]
+    events: Iterable[bytes]
     """Likewise."""
     other: Other | None = None
 
 
-def page(parts: Parts) -> Iterator[str]:
+def page(parts: Parts) -> Iterator[bytes]:
     """Yield the page."""
+    yield "".join(_before(parts)).encode()
+    yield from parts.conversation
+    yield f'</section><section id="links"><h2>What led to what</h2>{_links(parts)}</section>'.encode()
+    yield f'<section id="events"><h2>Events</h2><p class="note">{_EVENTS}</p>'.encode()
+    yield from parts.events
+    yield f"</section></main><footer><p>{_FOOT}</p></footer></body></html>\n".encode()
+
+
+def _before(parts: Parts) -> Iterator[str]:
+    """Yield what stands before the conversation."""
     yield _top(parts)
     yield f'<section id="summary"><h2>Summary</h2>{_summary(parts.facts)}</section>'
     yield f'<section id="timeline"><h2>Timeline</h2>{timeline.timeline(parts.facts, parts.links)}</section>'
@@ -58,11 +68,6 @@ def page(parts: Parts) -> Iterator[str]:
     yield '<section id="conversation"><h2>Conversation</h2>'
     if not parts.facts.model_calls:
         yield '<p class="note">No request of this run has the shape of a call of a model that hark knows.</p>'
-    yield from parts.conversation
-    yield f'</section><section id="links"><h2>What led to what</h2>{_links(parts)}</section>'
-    yield f'<section id="events"><h2>Events</h2><p class="note">{_EVENTS}</p>'
-    yield from parts.events
-    yield f"</section></main><footer><p>{_FOOT}</p></footer></body></html>\n"
 
 
 def _top(parts: Parts) -> str:

@@ -10,9 +10,9 @@ from tests.hark.report.story import events, made
 
 
 def listed(path: Path, *happened: object) -> str:
-    out = io.StringIO()
+    out = io.BytesIO()
     made(path, *happened, listed=out)
-    return out.getvalue()
+    return out.getvalue().decode()
 
 
 def test_no_event_is_left_out_and_each_has_its_proof(tmp_path: Path) -> None:

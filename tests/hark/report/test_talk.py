@@ -7,9 +7,9 @@ from tests.hark.report.story import EVIL, PAGE, made
 
 
 def test_turns_calls_results_and_tokens_stand_there_once(tmp_path: Path) -> None:
-    talk = io.StringIO()
+    talk = io.BytesIO()
     made(tmp_path / "run.hark", talk=talk)
-    page = talk.getvalue()
+    page = talk.getvalue().decode()
     assert page.count(PAGE) == 1
     assert page.count(EVIL) == 1
     assert "40 in" in page
