@@ -42,7 +42,8 @@ clean:
 	@.ci/setup dev
 
 # Asked for by the tier `clients` alone, in its turn: whoever cannot fetch them still has all the others.
-.clients/.done: .ci/lock/clients.txt tests/clients/package-lock.json tests/clients/fetch.go .ci/setup .venv/bin/python
+.clients/.done: .ci/lock/clients.txt tests/clients/package-lock.json tests/clients/fetch.go .ci/setup .ci/openssl-git \
+		.ci/rust-for-all .venv/bin/python
 	@.ci/setup clients
 
 # Asked for by `make fidelity` alone.

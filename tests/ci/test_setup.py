@@ -21,6 +21,8 @@ def checkout(tmp_path: Path) -> Path:
     """A checkout in which pip and npm do nothing, and do it well."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "setup", tmp_path / ".ci")
+    for helper in ("openssl-git", "rust-for-all"):
+        program(tmp_path / ".ci" / helper, f'echo "{helper} $1"')
     (tmp_path / "tests" / "clients").mkdir(parents=True)
     for name in ("package.json", "package-lock.json"):
         (tmp_path / "tests" / "clients" / name).write_text("{}")
@@ -38,9 +40,20 @@ def set_up(checkout: Path) -> subprocess.CompletedProcess[str]:
 def test_each_group_is_said_when_its_turn_comes(checkout: Path) -> None:
     done = set_up(checkout)
     assert (done.returncode, done.stderr, (checkout / ".clients" / ".done").exists()) == (0, "", True)
-    python, npm = done.stdout.splitlines()
+    python, npm, *made = done.stdout.splitlines()
     assert python.startswith("hark: fetching clients that are Python packages")
     assert npm.startswith("hark: fetching clients that are npm packages, from https://npm.example/ ")
+    assert made == ["openssl-git .clients/openssl-git", "rust-for-all .clients/rust"]
+
+
+@pytest.mark.parametrize("helper", ["openssl-git", "rust-for-all"])
+def test_what_cannot_be_made_of_the_machines_own_is_said_and_no_failure(helper: str, tmp_path: Path) -> None:
+    for name in ("sh", "sed", "grep", "cp", "mkdir", "uname"):
+        (tmp_path / name).symlink_to(shutil.which(name) or "/bin/false")
+    words = [str(ROOT / ".ci" / helper), str(tmp_path / "made")]
+    done = subprocess.run(words, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, (tmp_path / "made").exists()) == (0, "", False)
+    assert done.stdout.startswith("hark: no ")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.clients.kit import Client
+from tests.clients.kit import Client, Kit
 
 INDEX: Final = "https://index.example/simple/"
 REGISTRY: Final = "https://npm.example/"
@@ -20,11 +20,27 @@ CARGO: Final = {
     "src/main.rs": 'fn main() { println!("VALUE {}", tinything::VALUE); }\n',
     ".cargo/config.toml": '[registries.tiny]\nindex = "sparse+https://crates.example/crates/"\n',
 }
+RUN_CARGO: Final = 'PATH="$(dirname "$0"):$PATH" "$0" run -q'
+GIT: Final = (
+    "export LD_LIBRARY_PATH=$0 GIT_CURL_VERBOSE=1; git clone -q https://git.example/repo.git 2>log && "
+    'ls repo/data.bin && grep -q "TLS handshake, Finished" log && echo "spoken by OpenSSL" || cat log >&2'
+)
+"""Only a libcurl with OpenSSL tells of the handshake's messages one by one."""
 GO: Final = {
     "go.mod": "module user\n\ngo 1.21\n",
     "main.go": 'package main\n\nimport (\n\t"fmt"\n\n\t"example.org/tinything"\n)\n\n'
     'func main() { fmt.Println("VALUE", tinything.Value) }\n',
 }
+
+
+def _cargo(kit: Kit) -> str:
+    """The copy that everybody can execute, where one was made."""
+    copy = kit.folder / "rust" / "bin" / "cargo"
+    return str(copy) if copy.exists() else kit.system("cargo")
+
+
+def _openssl(kit: Kit) -> str:
+    return str(kit.folder / "openssl-git")
 
 
 def _npm_like(name: str, install: str) -> Client:
@@ -68,9 +84,9 @@ PACKAGES: Final = (
     _npm_like("yarn", f'"$0" add --non-interactive --registry {REGISTRY} tinything'),
     Client(
         name="cargo",
-        program=lambda kit: kit.system("cargo"),
-        version=lambda kit: [kit.system("cargo"), "--version"],
-        task=lambda kit: [kit.system("cargo"), "run", "-q"],
+        program=_cargo,
+        version=lambda kit: [_cargo(kit), "--version"],
+        task=lambda kit: ["sh", "-c", RUN_CARGO, _cargo(kit)],
         says="VALUE 7",
         trust="CARGO_HTTP_CAINFO",
         hosts=("crates.example",),
@@ -97,6 +113,14 @@ PACKAGES: Final = (
         version=lambda kit: [kit.system("git"), "--version"],
         task=lambda kit: ["sh", "-c", "git clone -q https://git.example/repo.git && ls repo"],
         says="data.bin",
+        hosts=("git.example",),
+    ),
+    Client(
+        name="git over https, by OpenSSL",
+        program=_openssl,
+        version=lambda kit: [kit.system("git"), "--version"],
+        task=lambda kit: ["sh", "-c", GIT, _openssl(kit)],
+        says="spoken by OpenSSL",
         hosts=("git.example",),
     ),
 )
