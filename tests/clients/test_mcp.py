@@ -39,25 +39,25 @@ ENABLE_TOOL_SEARCH = "false"
 def model(call: Call) -> None:
     """Ask for one tool after the other, then say what came of them."""
     asked = json.loads(call.body)
-    results = [part for message in asked["messages"] for part in _parts(message) if _is_result(part)]
+    results = [part for message in asked["messages"] for part in parts(message) if is_result(part)]
     if len(results) < len(WANTED) and any(tool["name"] == WANTED[0][0] for tool in asked.get("tools", ())):
         name, arguments = WANTED[len(results)]
         block = {"type": "tool_use", "id": f"toolu_{len(results)}", "name": name, "input": {}}
-        _stream(call, block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}, "tool_use")
+        stream(call, block, {"type": "input_json_delta", "partial_json": json.dumps(arguments)}, "tool_use")
         return
     said = json.dumps([part.get("content") for part in results])
-    _stream(call, {"type": "text", "text": ""}, {"type": "text_delta", "text": said}, "end_turn")
+    stream(call, {"type": "text", "text": ""}, {"type": "text_delta", "text": said}, "end_turn")
 
 
-def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+def parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     return message["content"] if isinstance(message["content"], list) else []
 
 
-def _is_result(part: dict[str, Any]) -> bool:
+def is_result(part: dict[str, Any]) -> bool:
     return part.get("type") == "tool_result"
 
 
-def _stream(call: Call, block: dict[str, object], delta: dict[str, str], stop: str) -> None:
+def stream(call: Call, block: dict[str, object], delta: dict[str, str], stop: str) -> None:
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "stub", "content": []}
     events: list[dict[str, object]] = [
