@@ -13,11 +13,11 @@ import grpc, os
 with open(os.environ["SSL_CERT_FILE"], "rb") as file:
     channel = grpc.secure_channel("{GRPC}:443", grpc.ssl_channel_credentials(file.read()))
 whole = channel.unary_unary("/tiny.Echo/Unary")
-answer, call = whole.with_call(b"one", timeout=30)
+answer, call = whole.with_call(b"one", timeout=60)
 assert answer == b"one" and ("tiny-seen", "1") in [tuple(pair) for pair in call.trailing_metadata()]
-assert list(channel.unary_stream("/tiny.Echo/ServerStream")(b"x", timeout=30)) == [b"x"] * 3
-assert channel.stream_unary("/tiny.Echo/ClientStream")(iter([b"a", b"b"]), timeout=30) == b"ab"
-both = channel.stream_stream("/tiny.Echo/Both")(iter([b"1", b"2", b"3"]), timeout=30)
+assert list(channel.unary_stream("/tiny.Echo/ServerStream")(b"x", timeout=60)) == [b"x"] * 3
+assert channel.stream_unary("/tiny.Echo/ClientStream")(iter([b"a", b"b"]), timeout=60) == b"ab"
+both = channel.stream_stream("/tiny.Echo/Both")(iter([b"1", b"2", b"3"]), timeout=60)
 assert list(both) == [b"1", b"2", b"3"]
 print("{SAYS}")
 """
@@ -40,7 +40,7 @@ import aiohttp, asyncio
 async def main():
     async with aiohttp.ClientSession() as session, session.ws_connect("wss://{SOCKET}/chat") as socket:
         await socket.send_str("text")
-        assert (await socket.receive_str(timeout=30)) == "text"
+        assert (await socket.receive_str(timeout=60)) == "text"
     print("{SAYS}")
 
 asyncio.run(main())

@@ -44,7 +44,7 @@ class Desk:
         return subprocess.Popen(argv, cwd=self.project, env=env, **identity(self.user), **(pipes | options))
 
     def hark(
-        self, *words: str | Path, stdin: bytes | None = None, timeout: float = 60, **options: Any
+        self, *words: str | Path, stdin: bytes | None = None, timeout: float = 120, **options: Any
     ) -> subprocess.CompletedProcess[str]:
         """Run `hark` to its end; output as text."""
         extra = options if stdin is None else options | {"stdin": subprocess.PIPE}

@@ -77,7 +77,7 @@ def test_ctrl_c_while_a_log_is_silent_leaves_the_run_as_it_ended(rootless: Desk)
                 time.sleep(0.05)
             time.sleep(1.0)
             os.killpg(process.pid, signal.SIGINT)
-            err = process.communicate(timeout=20)[1].decode()
+            err = process.communicate(timeout=60)[1].decode()
         assert process.returncode == 7, err
         assert "not anchored: it was interrupted" in err
         assert verified(rootless, log)["verdict"] == "VERIFIED"

@@ -171,7 +171,7 @@ def test_ctrl_c_leaves_no_process_and_the_same_command_goes_on(rootless: Desk, u
     runs = folder / "runs.jsonl"
     until(lambda: runs.exists() and runs.read_bytes().count(b"\n") >= 3, patience=60)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert f"-o {folder} goes on".encode() in err
     before = runs.read_bytes()

@@ -165,7 +165,7 @@ def test_told_to_end_it_ends_the_forks_which_seal_their_bundles(rootless: Desk, 
     @upstream.on("/v1/messages")
     def hang(call: Call) -> None:
         asked.set()
-        free.wait(30)
+        free.wait(60)
         call.reply(500)
 
     (runs,) = (rootless.project.parent / "state" / "hark").glob("runs")

@@ -349,7 +349,7 @@ def test_a_fork_that_is_killed_leaves_a_bundle_that_verifies_as_far_as_it_goes(
     @upstream.on("/again")
     def hang(call: Call) -> None:
         asked.set()
-        free.wait(30)
+        free.wait(60)
         call.reply(200, b"late")
 
     (runs,) = (rootless.project.parent / "state" / "hark").glob("runs")
@@ -357,7 +357,7 @@ def test_a_fork_that_is_killed_leaves_a_bundle_that_verifies_as_far_as_it_goes(
     process = rootless.start("fork", "-at", "last-request", *live(rootless, upstream), rootless.bundle)
     assert asked.wait(60)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     free.set()
     (left,) = set(runs.glob("*.hark")) - before
     verified = ok(rootless.hark("verify", left), 3)

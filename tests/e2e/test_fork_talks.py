@@ -45,7 +45,7 @@ import socket, urllib.request
 
 def talk():
     sock = socket.create_connection(("service.example", 7000))
-    sock.settimeout(20)
+    sock.settimeout(60)
     return sock
 
 def say(sock, data):

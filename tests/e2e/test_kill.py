@@ -36,10 +36,10 @@ def test_what_a_server_got_before_hark_was_killed_is_in_the_record(rootless: Des
         options = rootless.toward(server, "api.example")
         script = "curl -sS --limit-rate 20M -H 'Transfer-Encoding: chunked' -T upload https://api.example/up"
         process = rootless.start("run", *options, "--", "sh", "-c", script)
-        assert enough.wait(30)
+        assert enough.wait(60)
         process.kill()
-        process.communicate(timeout=30)
-        assert ended.wait(30)
+        process.communicate(timeout=60)
+        assert ended.wait(60)
     (left,) = (rootless.project.parent / "state" / "hark" / "runs").glob("*.hark")
     assert rootless.hark("verify", left).stdout.startswith("TRUNCATED: ")
     shown = rootless.hark("inspect", "--json", "-kind=RequestChunk", left)

@@ -80,7 +80,7 @@ time.sleep(60)
 def test_an_agent_that_stops_itself_stops_neither_the_clock_nor_the_recorder(rootless: Desk) -> None:
     rootless.write("policy.toml", '[limits]\ntime = "1s"\n')
     argv = ("/usr/bin/python3", "-c", STOPPER)
-    ended = ok(rootless.run("-policy", "policy.toml", "--", *argv, timeout=30, start_new_session=True), 124)
+    ended = ok(rootless.run("-policy", "policy.toml", "--", *argv, timeout=60, start_new_session=True), 124)
     assert "limits.time was reached" in ended.stderr
     assert "VERIFIED" in rootless.verdict()
 
@@ -97,14 +97,14 @@ def test_time_is_up_inside_when_the_recorder_itself_is_stopped(rootless: Desk) -
             until(lambda: time.time() - here.stat().st_mtime > 2, patience=40)
         finally:
             os.kill(process.pid, signal.SIGCONT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 124, said
     assert b"limits.time was reached" in said
 
 
 SLASHES = """
 import http.client
-asked = http.client.HTTPConnection("api.example", 80, timeout=30)
+asked = http.client.HTTPConnection("api.example", 80, timeout=60)
 headers = {"x-slashes": "\\\\" * 60_000 + "\\\\xZZ"}
 asked.request("POST", "/", body=b"\\\\" * 500_000 + b"\\\\u00zz", headers=headers)
 print(asked.getresponse().status)
@@ -169,7 +169,7 @@ def test_an_agent_that_handles_a_signal_and_ends_its_own_way_was_not_interrupted
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 0
     assert rootless.events("RunEnd")[0]["reason"] == "exit: after SIGTERM"
     assert "VERIFIED: the run ended with exit code 0 (after SIGTERM)" in rootless.verdict()

@@ -76,12 +76,12 @@ def serve(port):
 def url(request):
     port = multiprocessing.Queue()
     worker = request.param(target=serve, args=(port,), daemon=True); worker.start()
-    yield f"http://localhost:{port.get(timeout=20)}/"
+    yield f"http://localhost:{port.get(timeout=60)}/"
     if hasattr(worker, "terminate"): worker.terminate()
 
 @pytest.mark.parametrize("number", range(5))
 def test_page(url, number):
-    assert urllib.request.urlopen(url, timeout=10).read() == b"live"
+    assert urllib.request.urlopen(url, timeout=60).read() == b"live"
 """,
     )
     # no:hark: the agent does not see the checkout in which this environment's own plugin lies

@@ -31,7 +31,7 @@ def serving(at: Desk, command: str, port: int = 8000) -> Iterator[int]:
             yield outside
         finally:
             process.stdin.close()
-            process.wait(30)
+            process.wait(60)
 
 
 def fetch(port: int, path: str = "/") -> bytes:
@@ -40,7 +40,7 @@ def fetch(port: int, path: str = "/") -> bytes:
     while True:
         try:
             with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-                f"http://127.0.0.1:{port}{path}", timeout=20
+                f"http://127.0.0.1:{port}{path}", timeout=60
             ) as answer:
                 return bytes(answer.read())
         except (urllib.error.URLError, ConnectionError):
@@ -69,7 +69,7 @@ def test_a_large_answer_and_many_at_once_arrive_whole(rootless: Desk):
             subprocess.Popen(["curl", "-s", f"http://127.0.0.1:{port}/large"], stdout=subprocess.PIPE)
             for _ in range(8)
         ]
-        sizes = [len(load.communicate(timeout=30)[0]) for load in loads]
+        sizes = [len(load.communicate(timeout=60)[0]) for load in loads]
     assert sizes == [3_000_000] * 8
 
 

@@ -22,7 +22,7 @@ client = QuicConnection(configuration=config)
 where = (socket.gethostbyname("api.example"), 443)
 client.connect(where, now=time.time())
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sock.settimeout(20)
+sock.settimeout(60)
 sock.connect(where)
 for data, _ in client.datagrams_to_send(now=time.time()):
     sock.send(data)
@@ -50,7 +50,7 @@ def question(name, kind):
     return struct.pack("!6H", 7, 0x0100, 1, 0, 0, 0) + labels + b"\\0" + struct.pack("!2H", kind, 1)
 
 def udp(name, kind, server):
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(20)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(60)
     s.sendto(question(name, kind), (server, 53))
     return s.recv(1000)
 

@@ -247,7 +247,7 @@ def test_a_killed_run_replays_with_its_clock_as_far_as_it_goes(rootless: Desk) -
         process = rootless.start("run", *options, "--", PYTHON, "agent.py")
         assert third.wait(60)
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     (left,) = (rootless.project.parent / "state" / "hark" / "runs").glob("*.hark")
     shutil.copy(left, killed := rootless.project.parent / "killed.hark")
     os.chmod(killed, 0o644)

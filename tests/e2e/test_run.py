@@ -241,7 +241,7 @@ def test_a_signal_to_hark_reaches_the_agent_and_the_record_is_sealed(rootless: D
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert rootless.events("RunEnd")[0]["reason"] == f"interrupted: {number.name}"
     assert "VERIFIED" in rootless.verdict()
@@ -288,7 +288,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(rootless: Desk):
     assert process.stdout.readline() == b"up\n"
     assert processes_of(marker)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     until(lambda: not processes_of(marker), "the agent's processes to end")
     (left,) = Path(rootless.env["XDG_STATE_HOME"], "hark", "runs").glob("*.hark")
     verified = rootless.hark("verify", left)

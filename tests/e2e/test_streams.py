@@ -134,7 +134,7 @@ def test_a_secret_that_is_piped_in_ends_the_run_and_is_in_no_record(rootless: De
 
 def test_an_agent_that_leaves_standard_input_unread_ends_the_run(rootless: Desk):
     with rootless.start("run", "-o", rootless.bundle, "--", "true", stdin=subprocess.PIPE) as process:
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         process.stdin.close()
 
 

@@ -67,7 +67,7 @@ def _answer(proxy: ConnectProxy, connection: socket.socket, head: bytes) -> None
         back = threading.Thread(target=_pump, args=(server, connection), daemon=True)
         back.start()
         _pump(connection, server)
-        back.join(30)
+        back.join(60)
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:

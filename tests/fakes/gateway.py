@@ -83,6 +83,6 @@ class FakeGateway:
     def stop(self) -> list[tuple[str, str, int]]:
         """Stop after what has already arrived has been served."""
         self._stop_write.close()
-        self._thread.join(10)
+        self._thread.join(60)
         self._stop_read.close()
         return self.seen

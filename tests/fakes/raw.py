@@ -42,7 +42,7 @@ def raw_server(serve: Serve) -> Iterator[RawServer]:
             for connection in list(open_now):
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-            thread.join(5)
+            thread.join(60)
 
 
 def _accept(listener: socket.socket, server: RawServer, serve: Serve, open_now: set[socket.socket]) -> None:
@@ -52,7 +52,7 @@ def _accept(listener: socket.socket, server: RawServer, serve: Serve, open_now: 
         except OSError:
             return
         server.dials += 1
-        connection.settimeout(30)
+        connection.settimeout(60)
         open_now.add(connection)
         args = (connection, server, serve, open_now)
         threading.Thread(target=_one, args=args, daemon=True).start()

@@ -53,7 +53,7 @@ class ListRecorder:
         with self._changed:
             return [event for event in self.events if isinstance(event, kind)]
 
-    def wait_for[T](self, kind: type[T], count: int = 1, seconds: float = 10.0) -> list[T]:
+    def wait_for[T](self, kind: type[T], count: int = 1, seconds: float = 60.0) -> list[T]:
         """Return the events of a kind once there are `count` of them."""
         deadline = time.monotonic() + seconds
         with self._changed:
@@ -65,7 +65,7 @@ class ListRecorder:
                 if left <= 0 or not self._changed.wait(left):
                     raise AssertionError(f"{len(found)} of {count} {kind.__name__} in {self.events}")
 
-    def wait_durable(self, event: Event, seconds: float = 10.0) -> None:
+    def wait_durable(self, event: Event, seconds: float = 60.0) -> None:
         """Return once an event that was recorded is on the disk."""
         with self._changed:
             if not self._changed.wait_for(lambda: event in self.events[: self.on_disk], seconds):

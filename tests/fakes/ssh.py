@@ -45,5 +45,5 @@ def ssh_server() -> Iterator[int]:
         loop.call_soon_threadsafe(server.close)
         asyncio.run_coroutine_threadsafe(server.wait_closed(), loop).result(20)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()

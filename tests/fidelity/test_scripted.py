@@ -22,7 +22,7 @@ def server() -> Iterator[Upstream]:
 
 def ask(server: Upstream, path: str, **what: object) -> bytes:
     url = f"http://{server.address}{path}"
-    with urllib.request.urlopen(url, json.dumps({"model": "stub"} | what).encode(), timeout=10) as answer:
+    with urllib.request.urlopen(url, json.dumps({"model": "stub"} | what).encode(), timeout=60) as answer:
         return answer.read()
 
 

@@ -22,7 +22,7 @@ AGAIN = "AGAIN" in os.environ
 URL = "http://api.example/v1"
 
 def fetch(body=b"hi", url=URL):
-    with urllib.request.urlopen(urllib.request.Request(url, body), timeout=30) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, body), timeout=60) as answer:
         return answer.read()
 
 @pytest.fixture

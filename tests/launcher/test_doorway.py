@@ -32,7 +32,7 @@ def asking(port: int) -> Callable[[Boundary], None]:
             pass
         try:
             with boundary.doorway.connect(port) as sock:
-                sock.settimeout(10)
+                sock.settimeout(60)
                 sock.sendall(b"hello")
                 os.write(2, sock.recv(100))
         except OSError as failure:

@@ -88,7 +88,7 @@ def test_an_agent_that_listens_no_more_is_asked_for_nothing() -> None:
     until(lambda: bench.asked == [0])
     os.close(bench.reader)
     bench.given.release()
-    bench.feeder._thread.join(5)
+    bench.feeder._thread.join(60)
     assert bench.asked == [0]
     bench.reader = os.open("/dev/null", os.O_RDONLY)
     bench.stop()
@@ -117,7 +117,7 @@ def test_a_terminal_at_which_nothing_more_is_typed_says_so_where_that_is_asked_f
     played = Played((Piece(0, "terminal", b"never\n", end=False),), lambda _seq: False, ends)
     feeder = Feeder(played, lambda *event: recorded.append(event) or True, feed=None, master=master)
     feeder.start()
-    feeder._thread.join(5)
+    feeder._thread.join(60)
     assert recorded == ([("terminal", b"\x04", False)] if ends else [])
     if ends:
         assert os.read(slave, 10) == b""  # the end of the input, as the kernel makes it of Ctrl-D

@@ -36,7 +36,7 @@ def program(text: str) -> Iterator[subprocess.Popen[bytes]]:
         started.stdin.close()
 
 
-def becomes(look: Idle, idle_: bool, seconds: float = 10.0) -> bool:
+def becomes(look: Idle, idle_: bool, seconds: float = 60.0) -> bool:
     """Tell whether it is so within some time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -75,7 +75,7 @@ class Rig:
         """Ask the resolver over UDP."""
         return DNSRecord.parse(self.ask_raw(DNSRecord.question(name, kind).pack()))
 
-    def ask_raw(self, wire: bytes, seconds: float = 5.0) -> bytes:
+    def ask_raw(self, wire: bytes, seconds: float = 60.0) -> bytes:
         """Send one datagram and return the reply."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.settimeout(seconds)
@@ -89,7 +89,7 @@ class Rig:
     def dial(self, address: str, port: int = 443) -> socket.socket:
         """Connect as the agent would to an address and port."""
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        sock.settimeout(10)
+        sock.settimeout(60)
         sock.bind(("127.0.0.1", 0))
         self.origins.by_port[sock.getsockname()[1]] = (address, port)
         try:
@@ -118,7 +118,7 @@ class Rig:
     @contextmanager
     def https(self, host: str = API, port: int = 443) -> Iterator[http.client.HTTPConnection]:
         """Give a kept-alive HTTPS client."""
-        connection = http.client.HTTPConnection(host, port, timeout=10)
+        connection = http.client.HTTPConnection(host, port, timeout=60)
         connection.sock = self.tls(host, port)
         try:
             yield connection
@@ -128,7 +128,7 @@ class Rig:
     @contextmanager
     def http(self, host: str = API, port: int = 80) -> Iterator[http.client.HTTPConnection]:
         """Give a kept-alive client without TLS."""
-        connection = http.client.HTTPConnection(host, port, timeout=10)
+        connection = http.client.HTTPConnection(host, port, timeout=60)
         connection.sock = self.dial(self.address(host), port)
         try:
             yield connection

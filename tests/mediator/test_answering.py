@@ -29,7 +29,7 @@ def test_a_server_sent_event_reaches_the_agent_before_the_server_writes_the_next
         def stream(call: Call) -> None:
             call.begin_chunked("text/event-stream")
             call.chunk(b"data: 1\n\n")
-            assert received.wait(10)
+            assert received.wait(60)
             call.chunk(b"data: 2\n\n")
             call.chunk(b"")
 
@@ -214,7 +214,7 @@ def test_the_last_byte_of_a_piece_does_not_wait_for_the_next_piece() -> None:
         def prompt(call: Call) -> None:
             call.begin_chunked("application/octet-stream")
             call.chunk(b"ends in s")
-            assert received.wait(10)
+            assert received.wait(60)
             call.chunk(b"")
 
         client.request("GET", "/prompt")

@@ -35,7 +35,7 @@ def test_a_chunked_upload_is_recorded_piece_by_piece_and_not_held() -> None:
         client.putheader("Transfer-Encoding", "chunked")
         client.endheaders()
         client.send(b"3\r\none\r\n")
-        assert got_first.wait(10)
+        assert got_first.wait(60)
         client.send(b"3\r\ntwo\r\n0\r\n\r\n")
         assert client.getresponse().read() == b"done"
         rig.recorder.wait_for(LlmResponseEnd)
@@ -212,7 +212,7 @@ def test_without_tls_an_agent_that_has_said_all_still_gets_its_answer() -> None:
 
         @upstream.on("/late")
         def late(call: Call) -> None:
-            assert release.wait(10)
+            assert release.wait(60)
             call.reply(200, b"late")
 
         sock = rig.dial(rig.address(API), 80)

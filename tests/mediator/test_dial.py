@@ -145,7 +145,7 @@ def test_a_resolver_that_hangs_does_not_hold_up_the_end_of_the_loop(monkeypatch:
 
     def hanging(*_: Any, **__: Any) -> list[Any]:
         asked.set()
-        released.wait(30)
+        released.wait(60)
         return []
 
     async def ask_and_leave() -> None:

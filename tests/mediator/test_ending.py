@@ -137,4 +137,4 @@ def test_an_agent_that_leaves_in_the_middle_is_recorded_and_the_server_is_let_go
             assert sock.recv(100)
         (end,) = rig.recorder.wait_for(LlmResponseEnd)
         assert end.error == "the agent went away"
-        assert gone.wait(10)
+        assert gone.wait(60)

@@ -40,7 +40,7 @@ def test_an_exchange_that_is_under_way_at_the_end_is_recorded_as_ended_by_the_ru
 
         @upstream.on("/never")
         def never(call: Call) -> None:
-            let_go.wait(20)
+            let_go.wait(60)
 
         with rig.tls(API) as sock:
             sock.sendall(f"GET /never HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())

@@ -20,7 +20,7 @@ from tests.support.waiting import until
 VALUE = "sk-real-5e884898da280471"
 PLACEHOLDER = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
 PIECES = (b"alpha", b"beta", b"gamma")
-SLOW = 5.0  # a hang is 10 s: the clients' timeout
+SLOW = 30.0  # a hang is 60 s: the clients' timeout
 
 
 def session(rig: Rig) -> bytes:

@@ -147,7 +147,7 @@ def test_streams_interleave_and_are_exchanges_of_their_own() -> None:
 
         @upstream.on("/slow")
         def slow(call: Call) -> None:
-            assert release.wait(20)
+            assert release.wait(60)
             call.reply(200, b"slow")
 
         first, second = client.ask("/slow"), client.ask("/fast")

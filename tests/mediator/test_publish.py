@@ -53,7 +53,7 @@ def published(
     with suppress(OSError):
         server.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for a caller
     server.close()
-    thread.join(10)
+    thread.join(60)
 
 
 WAS_RESET = {errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN}
@@ -62,7 +62,7 @@ WAS_RESET = {errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN}
 
 def asked(address: tuple[str, int], said: bytes) -> bytes:
     got = b""
-    with socket.create_connection(address, timeout=10) as sock:
+    with socket.create_connection(address, timeout=60) as sock:
         try:
             sock.sendall(said)
             sock.shutdown(socket.SHUT_WR)

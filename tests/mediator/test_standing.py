@@ -97,7 +97,7 @@ def test_a_change_ends_an_exchange_under_way_with_the_reason() -> None:
         def long(call: Call) -> None:
             call.begin_chunked("text/plain")
             call.chunk(b"first")
-            let_go.wait(20)
+            let_go.wait(60)
 
         with rig.tls(API) as sock:
             sock.sendall(f"GET /long HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
@@ -170,7 +170,7 @@ def test_a_change_before_the_loop_runs_is_not_lost() -> None:
 def test_a_rule_that_ends_ends_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "CHECK_S", 0.05)
     with raw_server(echo) as server:
-        end_of_rule = datetime.now(UTC) + timedelta(seconds=2)
+        end_of_rule = datetime.now(UTC) + timedelta(seconds=4)
         rule = replace(DB, upstream=Address("127.0.0.1", server.port), until=end_of_rule)
         with running(rules=(rule,)) as rig, dialled(rig, server) as sock:
             with pytest.raises(ConnectionResetError):

@@ -31,7 +31,7 @@ def closed_by(close: object) -> bytes:
 
 
 def _read(address: tuple[str, int]) -> bytes:
-    with socket.create_connection(address, timeout=5) as sock:
+    with socket.create_connection(address, timeout=60) as sock:
         return sock.recv(10)
 
 

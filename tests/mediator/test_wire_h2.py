@@ -25,7 +25,7 @@ from tests.fakes.upstream_h2 import H2Upstream, Peer, React, echo, serving_h2
 from tests.mediator.rig import API, Rig, running
 from tests.mediator.test_http import Client
 from tests.mediator.test_http import pair as to_http1
-from tests.support.waiting import until
+from tests.support.waiting import settled, until
 
 
 @contextmanager
@@ -131,7 +131,6 @@ def test_a_server_of_http1_is_not_read_for_an_agent_that_takes_nothing() -> None
         @upstream.on("/slow")
         def slow(call: Call) -> None:
             call.begin_chunked("text/plain")
-            call.connection.settimeout(2)
             try:
                 for _ in range(1024):
                     call.chunk(b"x" * 65536)
@@ -143,8 +142,7 @@ def test_a_server_of_http1_is_not_read_for_an_agent_that_takes_nothing() -> None
         client.take = _unacknowledged(client, stream)  # type: ignore[method-assign]
         (fast,) = client.wait(client.ask("/fast"))
         assert fast.status == 200
-        time.sleep(1)
-        stuck = sent[0]
+        stuck = settled(lambda: sent[0])
         (fast,) = client.wait(client.ask("/again"))
         assert fast.status == 200
         assert 0 < stuck < 48 << 20
@@ -158,13 +156,13 @@ def test_a_slow_upload_of_many_holds_up_no_other() -> None:
 
         @upstream.on("/up")
         def upload(call: Call) -> None:
-            assert release.wait(20)
+            assert release.wait(60)
             call.reply(200, b"%d" % len(call.body))
 
         upload.early = True
 
         def reading(call: Call) -> None:
-            assert release.wait(20)
+            assert release.wait(60)
             call.reply(200, b"%d" % sum(map(len, call.pieces())))
 
         reading.early = True
@@ -184,7 +182,7 @@ def test_a_slow_upload_of_many_holds_up_no_other() -> None:
             except TimeoutError:
                 break
         assert left > 0
-        client.sock.settimeout(10)
+        client.sock.settimeout(60)
         (fast,) = client.wait(client.ask("/fast"))
         assert fast.status == 200
         release.set()
@@ -260,7 +258,7 @@ def test_a_reset_of_the_servers_resets_the_stream_and_one_of_the_agents_reaches_
 
 def closed(client: Client) -> bool:
     """Tell whether the mediator ends the connection soon."""
-    client.sock.settimeout(10)
+    client.sock.settimeout(60)
     try:
         while data := client.sock.recv(65536):
             client.h2.receive_data(data)
@@ -380,7 +378,7 @@ def test_an_agent_that_goes_away_politely_still_gets_what_it_asked_for() -> None
 
         @upstream.on("/late")
         def late(call: Call) -> None:
-            assert release.wait(10)
+            assert release.wait(60)
             call.reply(200, b"late")
 
         stream = client.ask("/late")
@@ -479,6 +477,6 @@ def test_a_bug_in_http2_ends_the_connection_at_once_and_marks_the_run(
             client.ask("/x", body=b"hello")
             client.sock.sendall(b"\0\0\x08\x07\0\0\0\0\0" + b"\0" * 8)
         assert closed(client)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30  # a hang is 60 s: the client's timeout
     assert len(rig.fatal) == 1
     assert "BoomError" in rig.fatal[0]

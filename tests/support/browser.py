@@ -92,7 +92,7 @@ def opened(path: Path) -> Iterator[Page]:
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     browser.terminate()
-                browser.wait(30)
+                browser.wait(60)
 
 
 def _attached(root: ClientConnection, port: str, path: Path) -> Iterator[Page]:

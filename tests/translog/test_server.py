@@ -27,7 +27,7 @@ def log(tmp_path):
         yield log
 
 
-def fetch(url, body=None, kind="application/json", headers=None, timeout=20):
+def fetch(url, body=None, kind="application/json", headers=None, timeout=60):
     data = json.dumps(body).encode() if isinstance(body, dict) else body
     request = urllib.request.Request(url, data, {"content-type": kind, **(headers or {})})
     try:
@@ -185,7 +185,7 @@ def test_lies_that_are_no_answers_and_their_end(log, service):
         fetch(url, b"{}", timeout=0.3)
     log.lie(service, "endless")
     host, port = url.removeprefix("http://").partition("/")[0].split(":")
-    with socket.create_connection((host, int(port)), timeout=5) as client:
+    with socket.create_connection((host, int(port)), timeout=60) as client:
         client.sendall(f"POST {url} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
         assert sum(len(client.recv(1 << 16)) for _ in range(40)) > 1 << 16
     log.lie(service)

@@ -13,7 +13,7 @@ def get(url: str) -> str:
     row = store.execute("select body from kept where url = ?", (url,)).fetchone()
     if row:
         return f"hit {row[0]}"
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         body = answer.read().decode()
     store.execute("insert into kept values (?, ?)", (url, body))
     store.commit()
@@ -22,5 +22,5 @@ def get(url: str) -> str:
 
 said = [get(f"https://api.example/page/{name}") for name in ("a", "b", "a", "a", "b", "c")]
 print("\n".join(said))
-with urllib.request.urlopen("https://api.example/done", json.dumps(said).encode(), timeout=20) as answer:
+with urllib.request.urlopen("https://api.example/done", json.dumps(said).encode(), timeout=60) as answer:
     print(answer.status, answer.read().decode()[:20])

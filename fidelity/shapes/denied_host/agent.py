@@ -13,16 +13,16 @@ for url in (
     "https://api.example/open",
 ):
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             tried.append(f"{answer.status} {answer.read().decode()}")
     except urllib.error.HTTPError as error:
         tried.append(f"{error.code} {error.read().decode().splitlines()[0]}")
     except urllib.error.URLError as error:
         tried.append(str(error.reason))
 try:
-    socket.create_connection(("192.0.2.7", 2525), timeout=20).recv(1)
+    socket.create_connection(("192.0.2.7", 2525), timeout=60).recv(1)
     tried.append("connected")
 except OSError as error:
     tried.append(type(error).__name__)
 print("\n".join(tried))
-urllib.request.urlopen("https://api.example/open", json.dumps(tried).encode(), timeout=20).read()
+urllib.request.urlopen("https://api.example/open", json.dumps(tried).encode(), timeout=60).read()

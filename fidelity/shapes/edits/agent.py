@@ -10,7 +10,7 @@ import urllib.request
 
 def model(**what: object) -> dict[str, object]:
     """Ask."""
-    with urllib.request.urlopen("https://api.example/model", json.dumps(what).encode(), timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/model", json.dumps(what).encode(), timeout=60) as answer:
         return json.loads(answer.read())
 
 

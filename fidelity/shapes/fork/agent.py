@@ -16,7 +16,7 @@ def work(number: int, pipe: Connection) -> None:
         what = {"worker": number, "step": step, "after": tickets[-1], "id": str(uuid.uuid4())}
         what["draw"] = random.random()
         body = json.dumps(what).encode()
-        with urllib.request.urlopen("https://api.example/step", body, timeout=30) as answer:
+        with urllib.request.urlopen("https://api.example/step", body, timeout=60) as answer:
             tickets.append(json.loads(answer.read())["ticket"])
     pipe.send(tickets)
 

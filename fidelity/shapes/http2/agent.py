@@ -8,7 +8,7 @@ import httpx
 
 async def main() -> None:
     """One connection for all."""
-    async with httpx.AsyncClient(http1=False, http2=True, timeout=30) as client:
+    async with httpx.AsyncClient(http1=False, http2=True, timeout=60) as client:
         for number in range(3):
             answer = await client.post("https://api.example/one", json={"n": number, "id": str(uuid.uuid4())})
             print(answer.http_version, answer.status_code, answer.json()["length"])

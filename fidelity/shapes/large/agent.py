@@ -11,4 +11,4 @@ with urllib.request.urlopen("https://api.example/up", body, timeout=60) as answe
     got = answer.read()
 print("got", len(got), hashlib.sha256(got).hexdigest())
 report = hashlib.sha256(got).hexdigest().encode()
-urllib.request.urlopen("https://api.example/report", report, timeout=20).read()
+urllib.request.urlopen("https://api.example/report", report, timeout=60).read()

@@ -16,7 +16,7 @@ def send(method: str, params: dict[str, object] | None = None) -> dict[str, obje
     if session:
         headers["Mcp-Session-Id"] = session
     request = urllib.request.Request("https://tools.example/mcp", json.dumps(message).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         session = answer.headers["Mcp-Session-Id"] or session
         text = answer.read().decode()
     if answer.headers["Content-Type"] == "text/event-stream":

@@ -4,5 +4,5 @@ import requests
 
 files = {"first": ("a.txt", b"a" * 1000, "text/plain"), "second": ("b.bin", bytes(range(256)))}
 for turn in range(2):
-    answer = requests.post("https://api.example/upload", data={"turn": str(turn)}, files=files, timeout=30)
+    answer = requests.post("https://api.example/upload", data={"turn": str(turn)}, files=files, timeout=60)
     print(answer.status_code, answer.json())

@@ -27,6 +27,6 @@ for _ in range(100):
         thread.join()
 order = "".join(won)
 with urllib.request.urlopen(
-    "https://api.example/won", json.dumps({"order": order}).encode(), timeout=30
+    "https://api.example/won", json.dumps({"order": order}).encode(), timeout=60
 ) as answer:
     print(order, answer.status, len(answer.read()))

@@ -18,7 +18,7 @@ waited = []
 while True:
     body = json.dumps({"waited": waited, "at": time.time()}).encode()
     try:
-        with urllib.request.urlopen("https://api.example/work", body, timeout=20) as answer:
+        with urllib.request.urlopen("https://api.example/work", body, timeout=60) as answer:
             print(answer.status, answer.read().decode())
             break
     except urllib.error.HTTPError as error:

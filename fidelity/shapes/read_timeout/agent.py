@@ -6,7 +6,7 @@ import json
 
 def get(path: str, seconds: float) -> str:
     """GET on a connection that is up, with this long for each read; or what went wrong."""
-    connection = http.client.HTTPSConnection("api.example", timeout=20)
+    connection = http.client.HTTPSConnection("api.example", timeout=60)
     connection.connect()
     connection.sock.settimeout(seconds)
     try:
@@ -21,6 +21,6 @@ def get(path: str, seconds: float) -> str:
 
 said = [get("/never", 0.6), get("/half", 0.8), get("/at-once", 20)]
 print("\n".join(said))
-connection = http.client.HTTPSConnection("api.example", timeout=20)
+connection = http.client.HTTPSConnection("api.example", timeout=60)
 connection.request("POST", "/report", json.dumps(said))
 print(connection.getresponse().status)

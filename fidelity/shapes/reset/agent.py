@@ -5,7 +5,7 @@ import json
 
 said = []
 for path in ("/long", "/chunked", "/long"):
-    connection = http.client.HTTPSConnection("api.example", timeout=20)
+    connection = http.client.HTTPSConnection("api.example", timeout=60)
     body = b""
     try:
         connection.request("GET", path)
@@ -19,6 +19,6 @@ for path in ("/long", "/chunked", "/long"):
         said.append(f"{path} {type(error).__name__} after {len(body)}")
     connection.close()
 print("\n".join(said))
-connection = http.client.HTTPSConnection("api.example", timeout=20)
+connection = http.client.HTTPSConnection("api.example", timeout=60)
 connection.request("POST", "/report", json.dumps(said))
 print(connection.getresponse().status)

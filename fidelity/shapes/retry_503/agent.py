@@ -9,7 +9,7 @@ import urllib.request
 for attempt in range(5):
     body = json.dumps({"attempt": attempt, "jitter": random.random()}).encode()
     try:
-        with urllib.request.urlopen("https://api.example/work", body, timeout=20) as answer:
+        with urllib.request.urlopen("https://api.example/work", body, timeout=60) as answer:
             print(attempt, answer.status, answer.read().decode())
             break
     except urllib.error.HTTPError as error:

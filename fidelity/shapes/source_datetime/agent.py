@@ -27,6 +27,6 @@ def now() -> dict[str, object]:
 
 for path in ("/quick", "/slow", "/quick"):
     with urllib.request.urlopen(
-        f"https://api.example{path}", json.dumps(now()).encode(), timeout=20
+        f"https://api.example{path}", json.dumps(now()).encode(), timeout=60
     ) as answer:
         print(json.dumps(now()), answer.status, len(answer.read()))

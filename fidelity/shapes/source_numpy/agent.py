@@ -13,5 +13,5 @@ for turn in range(2):
         "old": numpy.random.rand(3).tolist(),
         "permutation": numpy.random.permutation(10).tolist(),
     }
-    with urllib.request.urlopen("https://api.example/draws", json.dumps(what).encode(), timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/draws", json.dumps(what).encode(), timeout=60) as answer:
         print(turn, answer.status, len(answer.read()), what)

@@ -35,5 +35,5 @@ def draws() -> dict[str, object]:
 
 for turn in range(3):
     body = json.dumps(draws()).encode()
-    with urllib.request.urlopen("https://api.example/draws", body, timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/draws", body, timeout=60) as answer:
         print(turn, answer.status, len(answer.read()), body.decode())

@@ -11,5 +11,5 @@ for turn in range(2):
     store.execute("insert into notes default values")
     store.commit()
     row = store.execute(LAST).fetchone()
-    with urllib.request.urlopen("https://api.example/rows", json.dumps(row).encode(), timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/rows", json.dumps(row).encode(), timeout=60) as answer:
         print(turn, answer.status, len(answer.read()), row)

@@ -13,5 +13,5 @@ for turn in range(2):
         ["openssl", "genpkey", "-algorithm", "ed25519"], capture_output=True, check=True
     ).stdout
     what["key"] = base64.b64encode(private).decode()
-    with urllib.request.urlopen("https://api.example/draws", json.dumps(what).encode(), timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/draws", json.dumps(what).encode(), timeout=60) as answer:
         print(turn, answer.status, len(answer.read()), what)

@@ -9,5 +9,5 @@ names = [tempfile.mktemp(), tempfile.mkdtemp(), tempfile.NamedTemporaryFile(dele
 descriptor, path = tempfile.mkstemp(dir=".", suffix=".draft")
 os.write(descriptor, b"a draft")
 names.append(os.path.basename(path))
-with urllib.request.urlopen("https://api.example/names", json.dumps(names).encode(), timeout=20) as answer:
+with urllib.request.urlopen("https://api.example/names", json.dumps(names).encode(), timeout=60) as answer:
     print(answer.status, len(answer.read()), names)

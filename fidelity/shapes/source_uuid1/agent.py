@@ -7,5 +7,5 @@ import uuid
 
 for turn in range(3):
     what = {"id": [str(uuid.uuid1()) for _ in range(3)], "node": uuid.getnode(), "host": socket.gethostname()}
-    with urllib.request.urlopen("https://api.example/ids", json.dumps(what).encode(), timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/ids", json.dumps(what).encode(), timeout=60) as answer:
         print(turn, answer.status, len(answer.read()), what)

@@ -4,7 +4,7 @@ import hashlib
 import http.client
 import json
 
-connection = http.client.HTTPSConnection("api.example", timeout=20)
+connection = http.client.HTTPSConnection("api.example", timeout=60)
 connection.request("POST", "/stream", json.dumps({"stream": True}))
 answer = connection.getresponse()
 print(answer.status, answer.getheader("content-type"))

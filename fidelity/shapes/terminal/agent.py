@@ -10,7 +10,7 @@ import urllib.request
 
 def send(**what: object) -> str:
     """Tell the server."""
-    with urllib.request.urlopen("https://api.example/said", json.dumps(what).encode(), timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/said", json.dumps(what).encode(), timeout=60) as answer:
         return str(json.loads(answer.read())["length"])
 
 

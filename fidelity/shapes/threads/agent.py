@@ -11,7 +11,7 @@ results: dict[int, list[str]] = {}
 
 def ask(**what: object) -> str:
     """POST, and what came back."""
-    with urllib.request.urlopen("https://api.example/step", json.dumps(what).encode(), timeout=30) as answer:
+    with urllib.request.urlopen("https://api.example/step", json.dumps(what).encode(), timeout=60) as answer:
         return str(json.loads(answer.read())["ticket"])
 
 

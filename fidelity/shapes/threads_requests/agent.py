@@ -15,7 +15,7 @@ def work(number: int) -> list[str]:
     for step in range(3):
         what = {"worker": number, "step": step, "after": tickets[-1], "id": str(uuid.uuid4())}
         what["draw"] = random.random() if number == 0 else random.Random().random()
-        answer = session.post("https://api.example/step", json=what, timeout=30)
+        answer = session.post("https://api.example/step", json=what, timeout=60)
         tickets.append(answer.json()["ticket"])
     return tickets
 

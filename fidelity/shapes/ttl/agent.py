@@ -12,7 +12,7 @@ def get(path: str, token: str = "") -> str:
     request = urllib.request.Request(
         f"https://api.example{path}", headers={"x-token": token} if token else {}
     )
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return answer.read().decode()
 
 

@@ -4,5 +4,5 @@ import urllib.request
 
 for number in range(5):
     body = f"note {number}".encode()
-    with urllib.request.urlopen("https://api.example/note", body, timeout=20) as answer:
+    with urllib.request.urlopen("https://api.example/note", body, timeout=60) as answer:
         print(number, answer.status)

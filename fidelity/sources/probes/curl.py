@@ -5,11 +5,11 @@ import socket
 import subprocess
 
 listener = socket.create_server(("127.0.0.1", 0))
-listener.settimeout(20)
+listener.settimeout(60)
 address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
 sending = subprocess.Popen(["curl", "-s", "--noproxy", "*", "-F", "a=b", address], stdout=subprocess.DEVNULL)
 conversation = listener.accept()[0]
-conversation.settimeout(20)
+conversation.settimeout(60)
 request = b""
 while b"\r\n\r\n" not in request and (data := conversation.recv(65536)):
     request += data

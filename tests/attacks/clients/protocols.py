@@ -122,7 +122,7 @@ def _held_events() -> Outcome:
         def stream(call: Call) -> None:
             call.begin_chunked("text/event-stream")
             call.chunk(EVENT)
-            done.wait(10)
+            done.wait(60)
             call.chunk(b"")
 
         try:

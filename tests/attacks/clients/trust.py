@@ -49,7 +49,7 @@ def _server(root: RunCA) -> Iterator[int]:
             context.wrap_socket(sock, server_side=True).close()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(20)
+        listener.settimeout(60)
         thread = threading.Thread(target=serve)
         thread.start()
         yield listener.getsockname()[1]
@@ -65,7 +65,7 @@ def _root_replaced() -> Outcome:
         file.flush()
         words = [sys.executable, "-I", "-c", CLIENT, str(port), API]
         told = trust.variables(file.name)
-        done = subprocess.run(words, env=told, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(words, env=told, capture_output=True, text=True, timeout=60, check=False)
     return Outcome.said(done.stdout or done.stderr)
 
 

@@ -49,7 +49,7 @@ def outside(program: str, *, who: str = CALLER, **options: Any) -> Outcome:
             capture_output=True,
             text=True,
             cwd="/",
-            timeout=20,
+            timeout=60,
             **({"env": {"PATH": PATH}} | options),
         )
         return done.stdout or done.stderr

@@ -68,7 +68,7 @@ def doors_of_a_client() -> int:
 def _without_an_end() -> Outcome:
     sent = 0
     with door() as (_, client), contextlib.suppress(OSError):
-        client.sock.settimeout(20)
+        client.sock.settimeout(60)
         while sent < LONG:
             client.sock.sendall(b"x" * (1 << 20))
             sent += 1 << 20

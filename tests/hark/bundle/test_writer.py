@@ -98,14 +98,14 @@ def test_appends_that_wait_for_a_write_share_the_next_one(tmp_path, monkeypatch)
         sizes.append(len(data))
         if len(sizes) == 1:
             entered.set()
-            assert go.wait(10)
+            assert go.wait(60)
         return real(fd, data)
 
     with Writer.create(str(tmp_path / "b"), HEADER) as writer:
         monkeypatch.setattr(os, "write", slow)
         threads = [threading.Thread(target=writer.append, args=(EVENTS[4],)) for _ in range(5)]
         threads[0].start()
-        assert entered.wait(10)
+        assert entered.wait(60)
         for thread in threads[1:]:
             thread.start()
         while len(writer._queue) < 4:
@@ -266,7 +266,7 @@ def test_every_thread_that_waits_learns_of_a_failure(tmp_path, monkeypatch):
 
     def failing(fd, data):
         entered.set()
-        assert go.wait(10)
+        assert go.wait(60)
         raise OSError(errno.EIO, "Input/output error")
 
     def work():
@@ -280,7 +280,7 @@ def test_every_thread_that_waits_learns_of_a_failure(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "write", failing)
     threads = [threading.Thread(target=work) for _ in range(6)]
     threads[0].start()
-    assert entered.wait(10)
+    assert entered.wait(60)
     for thread in threads[1:]:
         thread.start()
     while len(writer._queue) < 5:
@@ -425,7 +425,7 @@ def test_who_appends_does_not_wait_while_others_sync(tmp_path, monkeypatch):
 
     def slow(fd):
         entered.set()
-        assert go.wait(20)
+        assert go.wait(60)
         synced.append(fd)
 
     with Writer.create(str(tmp_path / "b"), HEADER) as writer:
@@ -433,7 +433,7 @@ def test_who_appends_does_not_wait_while_others_sync(tmp_path, monkeypatch):
         monkeypatch.setattr(os, "fsync", slow)
         thread = threading.Thread(target=writer.sync, args=(seq,))
         thread.start()
-        assert entered.wait(10)
+        assert entered.wait(60)
         for event in EVENTS[1:]:
             writer.append(event)
         assert len(recorded(tmp_path / "b")) == len(EVENTS)
@@ -452,7 +452,7 @@ def test_those_who_sync_while_another_does_share_the_next(tmp_path, monkeypatch)
     def slow(fd):
         calls.append(fd)
         entered.set()
-        assert go.wait(20)
+        assert go.wait(60)
 
     with Writer.create(str(tmp_path / "b"), HEADER) as writer:
         writer.append(EVENTS[0], durable=True)
@@ -462,7 +462,7 @@ def test_those_who_sync_while_another_does_share_the_next(tmp_path, monkeypatch)
             seq = writer.append(event)
             threads.append(threading.Thread(target=writer.sync, args=(seq,)))
             threads[-1].start()
-            assert entered.wait(10)
+            assert entered.wait(60)
         go.set()
         for thread in threads:
             thread.join()

@@ -12,7 +12,7 @@ class Result(NamedTuple):
     err: str
 
 
-def hark(*words, env=None, cwd=None, stdin=None, timeout=60):
+def hark(*words, env=None, cwd=None, stdin=None, timeout=120):
     """Exit code and both outputs of `hark WORDS`, with this interpreter."""
     done = subprocess.run(
         [sys.executable, "-m", "hark.cli.main", *map(str, words)],

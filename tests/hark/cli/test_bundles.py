@@ -44,9 +44,9 @@ def test_no_command_waits_for_a_pipe_or_reads_a_device(tmp_path):
             ["prove", "-check", tmp_path / "proof", "-key", bad],
             ["verify", "-key", bad, bundle], ["redact", "-seq", "1", "-o", tmp_path / "r", bad],
         ):  # fmt: skip
-            code, out, err = hark(*words, timeout=10)
+            code, out, err = hark(*words, timeout=60)
             assert (code, out, err.count("\n"), f"it is {what}" in err) == (2, "", 1, True), err
-        code, _, err = hark("synth", "-o", tmp_path / "s", "-key", bad, timeout=10)
+        code, _, err = hark("synth", "-o", tmp_path / "s", "-key", bad, timeout=60)
         assert (code, err) == (125, f"hark: {bad} is not a key file\n")
 
 

@@ -64,7 +64,7 @@ def test_stopped_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> None:
     while not (tmp_path / "begun").exists():
         time.sleep(0.01)
     processes.stop()
-    thread.join(20)
+    thread.join(60)
     assert found[0][0] == -15
     assert run(processes, f"touch {tmp_path}/again", tmp_path / "log") == (STOPPED, b"")
     assert not (tmp_path / "again").exists()

@@ -33,7 +33,7 @@ def arrived(tmp_path, text):
         (tmp_path / "again.sh").write_text(text)
         env = {"CURL_HOME": str(tmp_path), "MODEL_KEY": REAL, "PATH": "/usr/local/bin:/usr/bin:/bin"}
         done = subprocess.run(
-            ["sh", tmp_path / "again.sh"], env=env, capture_output=True, timeout=20, check=False
+            ["sh", tmp_path / "again.sh"], env=env, capture_output=True, timeout=60, check=False
         )
         assert done.returncode == 0, done.stderr
         (seen,) = upstream.seen

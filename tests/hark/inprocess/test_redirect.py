@@ -20,7 +20,7 @@ def test_a_request_by_name_is_judged_recorded_and_trusted() -> None:
         upstream.on("/v1")(lambda call: call.reply(200, b"hello"))
         before = ssl.create_default_context()  # made before, as those that libraries make when they load
         with redirected(rig) as guard:
-            connection = http.client.HTTPSConnection(API, timeout=10, context=before)
+            connection = http.client.HTTPSConnection(API, timeout=60, context=before)
             connection.request("GET", "/v1")
             assert connection.getresponse().read() == b"hello"
             connection.close()
@@ -62,13 +62,13 @@ def test_asyncio_and_its_resolver_go_the_same_way() -> None:
 def test_a_name_that_is_denied_is_no_name_and_an_address_is_refused_in_words() -> None:
     with running("other.example.test") as rig, redirected(rig) as guard:
         with pytest.raises(socket.gaierror):
-            socket.create_connection((API, 443), timeout=5)
+            socket.create_connection((API, 443), timeout=60)
         with pytest.raises(socket.gaierror):
             socket.gethostbyname(API)
-        with socket.create_connection(("192.0.2.7", 80), timeout=5) as sock:
+        with socket.create_connection(("192.0.2.7", 80), timeout=60) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert b"403" in sock.recv(4096)
-        with socket.create_connection(("::ffff:192.0.2.8", 80), timeout=5) as sock:
+        with socket.create_connection(("::ffff:192.0.2.8", 80), timeout=60) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert b"403" in sock.recv(4096)
         assert guard.refusals == []
@@ -78,7 +78,7 @@ def test_a_name_that_is_denied_is_no_name_and_an_address_is_refused_in_words() -
 def test_what_the_process_serves_itself_is_its_own_and_is_not_recorded() -> None:
     with running(API) as rig, socket.create_server(("127.0.0.1", 0)) as server, redirected(rig):
         for host in ("127.0.0.1", "localhost"):
-            socket.create_connection((host, server.getsockname()[1]), timeout=5).close()
+            socket.create_connection((host, server.getsockname()[1]), timeout=60).close()
         assert rig.recorder.of(EgressAttempt) == []
 
 

@@ -22,7 +22,7 @@ ARGV = (sys.executable, "-m", "pytest", "--hark-inside", "test_a.py::test_a")
 def fetch(body: bytes, url: str = URL) -> bytes:
     """Post with the key that the environment has."""
     request = urllib.request.Request(url, body, {"Authorization": f"Bearer {os.environ['KEY']}"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         found: bytes = answer.read()
     return found
 

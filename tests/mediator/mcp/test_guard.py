@@ -37,16 +37,16 @@ def test_the_server_and_its_orphans_are_gone(how: str, tmp_path: Path) -> None:
     process, life = start(tmp_path, ORPHAN)
     main, orphan = number_in(tmp_path / "main"), number_in(tmp_path / "orphan")
     if how == "the server ends":
-        process.communicate(b"\n", timeout=20)
+        process.communicate(b"\n", timeout=60)
         assert process.returncode == 5
         wait_gone(main, orphan)
     elif how == "its life ends":
         os.close(life)
-        assert process.wait(20) == 128 + signal.SIGTERM
+        assert process.wait(60) == 128 + signal.SIGTERM
         wait_gone(main, orphan)
     else:
         process.kill()
-        process.wait(20)
+        process.wait(60)
         wait_gone(main)
         os.kill(orphan, signal.SIGKILL)  # what left the group is beyond a guard that was killed itself
     if how != "its life ends":
@@ -59,7 +59,7 @@ def test_a_server_that_minds_no_signal_is_killed(tmp_path: Path) -> None:
     process, life = start(tmp_path, "trap '' TERM; echo $$ > {0}/main; while :; do sleep 1000; done")
     main = number_in(tmp_path / "main")
     os.close(life)
-    assert process.wait(20) == 128 + signal.SIGKILL
+    assert process.wait(60) == 128 + signal.SIGKILL
     wait_gone(main)
     assert process.stdin is not None
     process.stdin.close()
@@ -67,7 +67,7 @@ def test_a_server_that_minds_no_signal_is_killed(tmp_path: Path) -> None:
 
 def test_a_server_has_no_descriptor_but_its_streams(tmp_path: Path) -> None:
     process, life = start(tmp_path, "ls -l /proc/self/fd > {0}/fds")
-    process.wait(20)
+    process.wait(60)
     os.close(life)
     assert process.stdin is not None
     process.stdin.close()

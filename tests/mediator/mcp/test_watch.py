@@ -267,7 +267,7 @@ def test_a_result_in_events_is_listed_as_it_comes_and_the_stream_is_not_held() -
             data = b"event: message\ndata: " + result(call) + b"\n\n"
             for at in range(0, len(data), 7):
                 call.chunk(data[at : at + 7])
-            go_on.wait(10)
+            go_on.wait(60)
             call.chunk(b": more\n\n")
             call.chunk(b"")
 
@@ -295,7 +295,7 @@ def test_a_result_on_another_stream_of_the_session_is_put_under_its_call() -> No
                 posted.set()
                 return
             call.begin_chunked("text/event-stream")
-            posted.wait(10)
+            posted.wait(60)
             call.chunk(b'data: {"id":9,"result":{"late":true}}\n\n')
             call.chunk(b"")
 
@@ -317,7 +317,7 @@ def test_a_result_of_the_older_transport_is_put_under_its_call() -> None:
         def events(call: Call) -> None:
             call.begin_chunked("text/event-stream")
             call.chunk(b"event: endpoint\ndata: /messages?session_id=1\n\n")
-            posted.wait(10)
+            posted.wait(60)
             call.chunk(b'data: {"id":9,"result":{"isError":true}}\n\n')
             call.chunk(b"")
 

@@ -81,7 +81,7 @@ class Played:
     diverged: list[Divergence]
     happened: threading.Event
 
-    def wait_diverged(self, seconds: float = 10.0) -> Divergence:
+    def wait_diverged(self, seconds: float = 60.0) -> Divergence:
         """Return why it went another way, once it has."""
         assert self.happened.wait(seconds), "it did not diverge"
         return self.diverged[0]
@@ -94,7 +94,7 @@ def playing(
     policy: Policy | None = None,
     idle: Idle = always_idle,
     realtime: bool = False,
-    stall_s: float = 0.5,
+    stall_s: float = 30.0,
     recorder: ListRecorder | None = None,
     **more: object,
 ) -> Iterator[Played]:

@@ -51,7 +51,7 @@ def forking(
     request = Sent("POST", API, found.request.path, found.request.raw_headers, b"")
     asking = Asking(request if live else None, parse_patch(patch) if patch else None, Rewrites())
     diverged: list[Divergence] = []
-    playback = Forking(score, diverged.append, parts[0], asking, clock=Steps(), stall_s=0.5)
+    playback = Forking(score, diverged.append, parts[0], asking, clock=Steps(), stall_s=30)
 
     def begun(exchange: int, verified: int) -> Branch:
         asking.branch = exchange

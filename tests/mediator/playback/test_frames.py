@@ -48,7 +48,7 @@ def chat(rig: Rig) -> list[object]:
         for message in ("hello", b"\x00\xff", "", "x" * 70_000, '{"a": 1, "b": [2]}'):
             opened.send(message)
             seen.append(opened.recv())
-        seen.append(opened.ping(os.urandom(4)).wait(10))
+        seen.append(opened.ping(os.urandom(4)).wait(60))
         opened.send(["he", "ll", "o"])
         seen.append(opened.recv())
         return seen

@@ -20,18 +20,18 @@ type Calling = Callable[[grpc.Channel], Any]
 
 def unary(channel: grpc.Channel) -> Any:
     """One message each way."""
-    answer, call = channel.unary_unary(f"/{SERVICE}/Unary").with_call(b"hello", timeout=20)
+    answer, call = channel.unary_unary(f"/{SERVICE}/Unary").with_call(b"hello", timeout=60)
     return answer, [pair for pair in call.trailing_metadata() if pair[0] == "x-sum"]
 
 
 def down(channel: grpc.Channel) -> Any:
     """Many answers."""
-    return list(channel.unary_stream(f"/{SERVICE}/Down")(b"200", timeout=20))
+    return list(channel.unary_stream(f"/{SERVICE}/Down")(b"200", timeout=60))
 
 
 def up(channel: grpc.Channel) -> Any:
     """Many requests."""
-    return channel.stream_unary(f"/{SERVICE}/Up")(iter([b"%d" % n for n in range(200)]), timeout=20)
+    return channel.stream_unary(f"/{SERVICE}/Up")(iter([b"%d" % n for n in range(200)]), timeout=60)
 
 
 def both(channel: grpc.Channel) -> Any:
@@ -41,10 +41,10 @@ def both(channel: grpc.Channel) -> Any:
     def ask() -> Iterator[bytes]:
         for number in range(20):
             yield b"ask %d" % number
-            answered.get(timeout=20)
+            answered.get(timeout=60)
 
     got = []
-    for answer in channel.stream_stream(f"/{SERVICE}/Both")(ask(), timeout=20):
+    for answer in channel.stream_stream(f"/{SERVICE}/Both")(ask(), timeout=60):
         got.append(answer)
         answered.put(answer)
     return got
@@ -53,13 +53,13 @@ def both(channel: grpc.Channel) -> Any:
 def fail(channel: grpc.Channel) -> Any:
     """An answer that is an error."""
     with pytest.raises(grpc.RpcError) as caught:
-        channel.unary_unary(f"/{SERVICE}/Fail")(b"x", timeout=20)
+        channel.unary_unary(f"/{SERVICE}/Fail")(b"x", timeout=60)
     return caught.value.code(), caught.value.details()  # type: ignore[attr-defined]
 
 
 def cancel(channel: grpc.Channel) -> Any:
     """A call that is given up after its first answer."""
-    call = channel.unary_stream(f"/{SERVICE}/Wait")(b"x", timeout=20)
+    call = channel.unary_stream(f"/{SERVICE}/Wait")(b"x", timeout=60)
     got = next(call)
     call.cancel()
     return got
@@ -71,7 +71,7 @@ def test_a_call_of_grpc_comes_to_the_same_again(tmp_path: Path, call: Calling) -
     with recording(path) as recorder, calling(recorder=recorder) as (_, _, channel):
         first = call(channel)
         recorder.wait_for(LlmResponseEnd)
-    with playing(frames_of(path), API, stall_s=5) as played:
+    with playing(frames_of(path), API) as played:
         with channel_to(played.rig) as channel:
             second = call(channel)
             ends = played.rig.recorder.wait_for(LlmResponseEnd)
@@ -107,7 +107,7 @@ def test_a_hundred_streams_over_one_connection_are_answered_whatever_their_order
         running(API, upstreams={API: upstream.address}, roots=upstream.ca_pem, recorder=recorder) as rig,
     ):
         first = asked_at_once(rig, range(100))
-    with playing(frames_of(path), API, stall_s=5) as played:
+    with playing(frames_of(path), API) as played:
         second = asked_at_once(played.rig, range(99, -1, -1) if backwards else range(100))
         assert played.rig.fatal == []
     assert second == first

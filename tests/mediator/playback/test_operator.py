@@ -62,7 +62,7 @@ def test_a_call_to_a_published_port_is_made_again_and_its_bytes_played() -> None
     inside = Inside(late=2)
     recorded = frames(*call((False, b"GET /"), (True, b"page at 11:59")))
     with playing(recorded, published=Opened((), inside.connect)) as played:
-        assert inside.over.wait(10)
+        assert inside.over.wait(60)
         played.rig.recorder.wait_for(TunnelData, 5)
         assert played.diverged == []
         report = played.playback.report()

@@ -44,6 +44,16 @@ def at_once(rig: Rig, pauses: dict[str, float]) -> dict[str, bytes]:
         return dict(zip(pauses, got, strict=True))
 
 
+def in_this_order(rig: Rig, *paths: str) -> dict[str, bytes]:
+    """Ask in threads, each once the one before has been heard."""
+    with ThreadPoolExecutor(len(paths)) as pool:
+        got = {}
+        for number, path in enumerate(paths, 1):
+            got[path] = pool.submit(asked, rig, path)
+            rig.recorder.wait_for(LlmRequest, number)
+        return {path: answer.result() for path, answer in got.items()}
+
+
 def slow(seconds: float) -> Any:
     """Answer after a while."""
 
@@ -61,9 +71,9 @@ def one_after_another(*paths: str) -> dict[str, Any]:
 
     def answer(call: Call) -> None:
         at = paths.index(call.path)
-        all_here.wait(20)
+        all_here.wait(60)
         if at:
-            turns[at].wait(20)
+            turns[at].wait(60)
             time.sleep(0.1)
         call.reply(200, call.path.encode())
         turns[at + 1].set()
@@ -84,8 +94,8 @@ def test_threads_that_ask_in_another_order_get_their_answers_in_the_recorded_one
         first = at_once(rig, {"/a": 0, "/b": 0, "/c": 0})
         recorder.wait_for(LlmResponseEnd, 3)
     assert ends(recorder) == ["/c", "/b", "/a"]
-    with playing(frames_of(path), API, stall_s=5) as played:
-        second = at_once(played.rig, {"/b": 0, "/c": 0.1, "/a": 0.2})
+    with playing(frames_of(path), API) as played:
+        second = in_this_order(played.rig, "/b", "/c", "/a")
         played.rig.recorder.wait_for(LlmResponseEnd, 3)
         again = played.rig.recorder
     assert second == first
@@ -108,7 +118,7 @@ def test_a_connection_that_is_not_reused_this_time_goes_on_before_its_turn_and_i
                 client.request("GET", f"/{number}")
                 client.getresponse().read()
         assert asked(rig, "/2") == b"GET /2 0"
-    with playing(frames_of(path), API, stall_s=5) as played:
+    with playing(frames_of(path), API) as played:
         got = [asked(played.rig, f"/{number}") for number in range(3)]
     assert got == [b"GET /%d 0" % number for number in range(3)]
     assert played.diverged == []
@@ -175,17 +185,17 @@ def test_a_busy_agent_is_not_stalled(tmp_path: Path) -> None:
         asked(rig, "/second")
         recorder.wait_for(LlmResponseEnd, 2)
     computing = threading.Event()
-    computing.set()
     with (
-        playing(frames_of(path), API, idle=lambda: not computing.is_set(), stall_s=0.2) as played,
+        playing(frames_of(path), API, idle=lambda: not computing.is_set(), stall_s=2.0) as played,
         ThreadPoolExecutor(1) as pool,
     ):
+        computing.set()
         second = pool.submit(asked, played.rig, "/second")
-        time.sleep(1.0)
+        time.sleep(2.5)
         assert played.diverged == []
         computing.clear()
         asked(played.rig, "/first")
-        assert second.result(10) == b"GET /second 0"
+        assert second.result(60) == b"GET /second 0"
     assert played.diverged == []
 
 
@@ -253,7 +263,7 @@ def test_the_record_of_a_replay_plays_back_equal(tmp_path: Path) -> None:
         recorder.wait_for(LlmResponseEnd, 2)
     order = ends(recorder)
     for older, newer in pairwise(paths):
-        with recording(newer) as again, playing(frames_of(older), API, recorder=again, stall_s=5) as played:
+        with recording(newer) as again, playing(frames_of(older), API, recorder=again) as played:
             got = at_once(played.rig, {"/b": 0, "/a": 0.05})
             again.wait_for(LlmResponseEnd, 2)
         assert got == {"/a": b"/a", "/b": b"/b"}
@@ -308,7 +318,7 @@ def test_a_refusal_has_its_turn_too_and_moves_the_clock(tmp_path: Path) -> None:
         first = asked(rig, "/secret")
         recorder.wait_for(LlmResponseEnd)
     frames = frames_of(path)
-    with playing(frames, policy=policy, stall_s=5) as played:
+    with playing(frames, policy=policy) as played:
         assert asked(played.rig, "/secret") == first
     (ended,) = [frame.time_ns for frame in frames if isinstance(frame.event, LlmResponseEnd)]
     assert ended in [time_ns for time_ns, _ in played.clock.moved]
@@ -337,12 +347,12 @@ def test_a_request_whose_placeholder_may_not_stand_there_is_refused_by_a_stand_i
     assert [status for status, _ in first] == [403, 200]
     spec = SecretSpec("API_KEY", "API_KEY", None, (HostRule.parse(API),))
     held = stand_ins((spec,), {"API_KEY": PLACEHOLDER})
-    with playing(frames_of(path), API, secrets=held, stall_s=5) as played:
+    with playing(frames_of(path), API, secrets=held) as played:
         assert ask(played.rig) == first
         (injected,) = played.rig.recorder.of(SecretInjected)
     assert injected.placeholder == PLACEHOLDER
     assert played.diverged == []
     assert played.playback.report().unconsumed == ()
-    with playing(frames_of(path), API, stall_s=5) as played, played.rig.https() as client:
+    with playing(frames_of(path), API) as played, played.rig.https() as client:
         client.request("GET", f"/?key={PLACEHOLDER}")
         assert played.wait_diverged().kind == "policy"

@@ -113,7 +113,7 @@ def test_an_answer_that_waits_for_a_request_that_never_comes_is_a_stall_which_na
     path = tmp_path / "run.hark"
     with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
         _three(rig)
-    with playing(frames_of(path), API) as played, played.rig.https() as client:
+    with playing(frames_of(path), API, stall_s=0.5) as played, played.rig.https() as client:
         client.request("POST", "/1", body=b"hello 1")
         why = played.wait_diverged()
     assert why.kind == "stall"
@@ -127,7 +127,7 @@ def test_an_agent_that_waits_for_more_than_a_recording_that_breaks_off_has_is_to
         _three(rig)
     whole = frames_of(path)
     (_, cut, _) = [at for at, frame in enumerate(whole) if isinstance(frame.event, LlmRequest)]
-    with playing(whole[: cut + 1], API) as played, played.rig.https() as client:
+    with playing(whole[: cut + 1], API, stall_s=2.0) as played, played.rig.https() as client:
         client.request("POST", "/0", body=b"hello 0")
         assert client.getresponse().read() == b"POST /0 7"
         client.request("POST", "/1", body=b"hello 1")

@@ -293,10 +293,11 @@ def test_a_request_that_the_policy_refuses_is_refused_again_by_the_policy(tmp_pa
 
 
 def one_then_silence(call: Call) -> None:
-    """Begin to answer."""
+    """Begin to answer, and say no more until nobody listens."""
     call.begin_chunked("text/plain")
     call.chunk(b"one")
-    time.sleep(0.5)
+    while call.connection.recv(1):
+        pass
 
 
 def first_piece(rig: Rig) -> ssl.SSLSocket:
@@ -318,7 +319,7 @@ def test_an_agent_that_left_in_the_middle_gets_no_more_before_it_leaves_again(tm
         first_piece(rig).close()
         (end,) = recorder.wait_for(LlmResponseEnd)
         assert end.error == AGENT_LEFT
-    with playing(frames_of(path), API, stall_s=5) as played:
+    with playing(frames_of(path), API) as played:
         sock = first_piece(played.rig)
         sock.settimeout(0.2)
         with pytest.raises(TimeoutError):
@@ -336,7 +337,7 @@ def test_an_agent_that_does_not_leave_as_it_did_is_a_stall(tmp_path: Path) -> No
         upstream.routes["/l"] = one_then_silence
         first_piece(rig).close()
         recorder.wait_for(LlmResponseEnd)
-    with playing(frames_of(path), API) as played:
+    with playing(frames_of(path), API, stall_s=0.5) as played:
         sock = first_piece(played.rig)
         why = played.wait_diverged()
         sock.close()

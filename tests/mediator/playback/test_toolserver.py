@@ -128,7 +128,7 @@ def test_a_message_changed_dropped_or_swapped_is_no_equal_replay(tmp_path: Path)
                 client.send(call("echo", number, n=number))
             assert played.wait_diverged().kind == "difference"
             client.close()
-    with playing(frames, mcp=(program(argv=(NOWHERE,)),)) as played:
+    with playing(frames, mcp=(program(argv=(NOWHERE,)),), stall_s=1.0) as played:
         client = Client(played.rig)
         calls(1, 2)(client)
         client.close()
