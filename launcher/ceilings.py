@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from hark.policy.model import Limits
+from launcher.aside import Aside
 
 LOOKS_A_SECOND: Final = 20
 SUPERVISOR_S: Final = 10.0
@@ -87,6 +88,7 @@ class Ceilings:
     def __init__(self, limits: Limits, scratch: Iterable[str]) -> None:
         self._limits = limits
         self._scratch = tuple(scratch)
+        self._aside = Aside()
         watched = (limits.processes, limits.memory, limits.disk)
         self.pause_ms = 1000 // LOOKS_A_SECOND if any(limit is not None for limit in watched) else None
         """How long process 1 may wait between two looks; None: there is nothing to look at."""
@@ -144,6 +146,7 @@ class Ceilings:
             return None
         files, _ = _used(self._scratch)
         files += _system_v()
+        files += self._aside.look()
         # Cheap and never too little: pages that several processes share are counted for each of them.
         if files + sum(_each(_resident)) <= limit:
             return None

@@ -77,6 +77,23 @@ for _ in range(16):
 print("held")
 time.sleep(0.5)
 """
+MOUNTS: Final = """
+import ctypes, os, time
+libc, uid, gid = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
+if libc.unshare(0x10020000):
+    raise OSError(ctypes.get_errno(), "unshare")
+open("/proc/self/setgroups", "w").write("deny")
+open("/proc/self/uid_map", "w").write(f"0 {uid} 1")
+open("/proc/self/gid_map", "w").write(f"0 {gid} 1")
+os.makedirs("/tmp/an own")
+if libc.mount(b"none", b"/tmp/an own", b"tmpfs", 0, None):
+    raise OSError(ctypes.get_errno(), "mount")
+with open("/tmp/an own/file", "wb") as file:
+    for _ in range(256):
+        file.write(bytes(1 << 20))
+print("held")
+time.sleep(0.5)
+"""
 FILLER: Final = """
 import time
 wrote = 0
@@ -108,6 +125,7 @@ ATTACKS: Final = (
     ("memory", MANY_HOGS, Limits(memory=128 * MIB)),
     ("memory", HIDDEN_HOG, Limits(memory=160 * MIB)),
     ("memory", SEGMENTS, Limits(memory=128 * MIB)),
+    ("memory", MOUNTS, Limits(memory=128 * MIB)),
     ("memory", FILLER, Limits(memory=32 * MIB)),
     ("disk", FILLER, Limits(disk=6 * MIB)),
     ("disk", EMPTY_FILES, Limits(disk=1 * MIB)),
@@ -119,6 +137,7 @@ NAMES: Final = [
     "many hogs, each below the limit",
     "a hog whose first thread has ended",
     "shared memory that nobody has mapped",
+    "a file system in memory that a nested agent mounts",
     "files in memory",
     "a disk filler",
     "a flood of empty files",
@@ -142,7 +161,7 @@ def _off() -> None:
 def test_the_run_ends_and_says_which_limit_was_passed(
     key: str, program: str, limits: Limits, who: str
 ) -> None:
-    result = python(program, limits=limits, who=who)
+    result = python(program, limits=limits, who=who, nested=program == MOUNTS)
     assert result.ended is not None, result.error
     assert (result.ended.limit or "").startswith(f"limits.{key} was reached: "), (result, result.err)
     assert result.ended.killed is None
@@ -153,7 +172,7 @@ def test_the_run_ends_and_says_which_limit_was_passed(
 def test_without_the_defence_the_same_program_gets_what_it_wants(
     key: str, program: str, limits: Limits
 ) -> None:
-    result = python(program, limits=limits, change=_off)
+    result = python(program, limits=limits, change=_off, nested=program == MOUNTS)
     assert result.ended is not None, result.error
     assert (result.ended.code, result.ended.limit) == (0, None), result.err
     assert result.out.strip() in {"80", "all", "held", str(16 * 4 * MIB), "19999"}
@@ -189,6 +208,21 @@ def test_a_file_anywhere_may_be_as_large_as_the_disk_limit_and_no_larger() -> No
     assert result.ended is not None
     assert result.ended.limit == "limits.disk was reached: no file may be larger than 2097152 bytes"
     assert shell("exec head -c 2000000 /dev/zero > big", limits=Limits(disk=2 * MIB)).ended.code == 0
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("nested", [False, True])
+def test_no_file_in_memory_can_be_held_by_a_descriptor_alone(nested: bool) -> None:
+    """What would be in none of the private file systems, and mapped by nobody: nothing would count it."""
+    program = """
+import os
+try:
+    os.memfd_create("x")
+except OSError as error:
+    print(error.strerror)
+"""
+    said = python(program, limits=Limits(memory=512 * MIB), nested=nested).out
+    assert said == "Function not implemented\n"
 
 
 @pytest.mark.attack
