@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark import remounting
 from hark.bundle.events import FileResult, FsManifest, ShimReport, Snapshot
+from hark.elsewhere import Elsewhere, Recorded
 from hark.preparation import Prepared
 from hark.snapshot.names import below
 
@@ -27,8 +28,19 @@ _ROOM: Final = 2  # a bundle that may not be larger than some size has at most t
 class Files:
     """The project of one run. `begin`, then `opening`, and `closing` when every process inside has ended."""
 
-    def __init__(self, prepared: Prepared, broker: "Broker", *, keep: bool, beside: tuple[str, ...]) -> None:
-        """`beside`: paths of hark's own that may lie in the project and are no part of it."""
+    def __init__(
+        self,
+        prepared: Prepared,
+        broker: "Broker",
+        *,
+        keep: bool,
+        beside: tuple[str, ...],
+        recorded: Recorded | None = None,
+    ) -> None:
+        """`beside`: paths of hark's own that may lie in the project and are no part of it.
+
+        `recorded`: what a replay knows of its recording.
+        """
         plan = prepared.plan
         self._place = plan.workdir
         """Where the agent sees it. What it sees there is a copy in a replay."""
@@ -41,6 +53,9 @@ class Files:
         self._most = prepared.policy.max_bytes
         self._keep = keep
         self._mounted = prepared.mounted
+        self._elsewhere = Elsewhere(plan, self._rules.exclude, self._search, beside)
+        if recorded is not None:
+            self._elsewhere.only, self._elsewhere.there = recorded.looked_through, recorded.was_there
         self._found: Collected | None = None
         self._failure = ""
         self._thread = threading.Thread(target=self._collect, name="files", daemon=True)
@@ -53,6 +68,7 @@ class Files:
         try:
             from hark.snapshot.collect import collect
 
+            self._elsewhere.look()
             self._found = collect(self._root, self._rules, self._kept_back, self._search, keep=self._keep)
         except Exception as error:  # noqa: BLE001  (whatever it is: the run is told, and goes on)
             self._failure = f"{type(error).__name__}: {error}"
@@ -72,6 +88,7 @@ class Files:
             )
             found.kept = None
         yield from events_of(found, os.fsencode(self._place).decode("utf-8", "backslashreplace"))
+        yield from self._elsewhere.opening()
         if self._keep:
             yield from remounting.events_of(self._mounted)
 
@@ -85,6 +102,7 @@ class Files:
             yield from results(self._root, self._found, self._kept_back, self._search)
         except OSError as error:
             yield ShimReport(SOURCE, "the project as it is now", error.strerror or str(error))
+        yield from self._elsewhere.closing()
 
     def said(self) -> Iterator[str]:
         """Yield what the user should know of at the end."""

@@ -60,6 +60,10 @@ class Recalled:
     """Files of the project at the start, by path below it."""
     left_out: dict[str, str] = field(default_factory=dict)
     """What of the project is neither there nor in the copy, and why."""
+    looked_through: set[str] = field(default_factory=set)
+    """Folders besides the project whose results are on the record."""
+    was_there: set[str] = field(default_factory=set)
+    """What of them lay there when the run began, and was written or removed."""
     end: RunEnd | None = None
     streams: tuple[str, ...] = ()
     """What standard input, output and error were: terminal, null, pipe, file, other."""
@@ -168,6 +172,8 @@ def _take_beside(recalled: Recalled, event: ev.Event | ev.Unknown) -> None:
             recalled.mounted
         ) < remounting.MOST:
             recalled.mounted[file[0]] = file[1]
+        case ev.FileResult() if event.was_there:
+            recalled.was_there.add(event.path)
         case ev.ClockLog():
             recalled.clock.append(event)
         case ev.Branch():
@@ -176,7 +182,7 @@ def _take_beside(recalled: Recalled, event: ev.Event | ev.Unknown) -> None:
             pass
 
 
-_READ: Final = frozenset((1, 2, 3, 4, 16, 37, 38, 39, 41, 47, 48, 49))
+_READ: Final = frozenset((1, 2, 3, 4, 16, 37, 38, 39, 40, 41, 47, 48, 49))
 
 
 def _take_manifest(recalled: Recalled, event: ev.FsManifest) -> None:
@@ -186,6 +192,8 @@ def _take_manifest(recalled: Recalled, event: ev.FsManifest) -> None:
     elif event.root == recalled.start.working_dir:
         recalled.manifest |= event.entries
         recalled.left_out |= event.left_out
+    else:
+        recalled.looked_through.add(event.root)
 
 
 def _refuse_kind(recalled: Recalled, frame: Frame) -> None:

@@ -18,6 +18,7 @@ from hark import lending, throwaway
 from hark.admitting import Ask, admit, own_key
 from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, ConfinementError, ReplayError
+from hark.filing import Files
 from hark.keeping import Place, find_place
 from hark.recalled import Recalled, decoded, recall
 from hark.requested import left_out
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from launcher.surroundings import Surroundings
     from mediator.branching import InForce
     from mediator.config import MediatorConfig, Recorder
+    from mediator.credentials import Broker
     from mediator.playback.playback import Playback
     from mediator.playback.report import Divergence, Report
     from mediator.publish import Opened
@@ -334,6 +336,13 @@ class Replayed(Run):
 
         process = self.boundary.process()
         return 0.0 if process < 0 else Idle(process).starved()
+
+    def filed(self, broker: Broker, own: tuple[str, ...]) -> Files | None:
+        """As of a run; folders besides the project count where they did in the recording."""
+        keep = self.prepared.snapshot
+        files = Files(self.prepared, broker, keep=keep, beside=own, recorded=self._recalled)
+        files.begin()
+        return files
 
     def beginning(self) -> int:
         """Begin when the recorded run did: the agent sees it, and certificates are judged by it."""

@@ -89,11 +89,16 @@ class ShimReport(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """A file as the run left it; an empty hash says that it is gone."""
+    """A file as the run left it; an empty hash says that it is gone.
+
+    `path` is below the project, or absolute: in a folder of PolicyLoaded's WritePaths that has a manifest.
+    """
 
     path: str = ""
     mode: int = 0
     hash: bytes = b""
+    was_there: bool = False
+    """Of an absolute path: whether the run began with such a file, which a replay has not."""
 
 
 class Boundary(NamedTuple):
@@ -233,7 +238,7 @@ ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(37, Input, {1: TEXT, 2: BYTES, 3: BOOL}),
     Kind(38, Snapshot, {1: TEXT, 2: HASH, 3: UINT, 4: BYTES, 5: BOOL}),
     Kind(39, ShimReport, {1: TEXT, 2: TEXT, 3: TEXT}),
-    Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH}),
+    Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH, 4: BOOL}),
     Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS, 8: BOOL}),
     Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT, 7: UINT}),
     Kind(43, TokenSeen, {1: TEXT, 2: TEXT, 3: TEXT}),

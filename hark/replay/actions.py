@@ -309,6 +309,8 @@ def _side(from_agent: bool) -> str:  # noqa: FBT001 (a field of the format)
 
 
 def _file(event: ev.FileResult) -> Parts:
+    if event.was_there:  # rule `elsewhere`
+        return (("result", b"written" if event.hash else b"gone"),)
     dated = bool(event.hash) and _is_dated(f"/{event.path}")
     return ("mode", f"{event.mode:o}".encode()), ("hash", b"dated" if dated else event.hash)
 

@@ -59,7 +59,8 @@ DATES: Final = Rule(
     ),
 )
 ELSEWHERE: Final = Rule(
-    "elsewhere", "files in other places than the project, which the record has nothing of"
+    "elsewhere",
+    "what a file holds that lay in another writable folder than the project: no replay begins with it",
 )
 
 LEFT_OUT: Final = (

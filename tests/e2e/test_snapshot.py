@@ -1,6 +1,7 @@
 """What a run keeps of its project, from the command line to files again."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from hark.snapshot.stored import Stored, put_together
 from tests.e2e.rig import Desk, ok
 
 pytestmark = pytest.mark.e2e
+
+PYTHON = next(path for path in ("/usr/bin/python3", "/usr/local/bin/python3") if os.path.exists(path))
 
 
 def stored(at: Desk) -> Stored:
@@ -53,3 +56,37 @@ def test_a_project_beyond_the_limit_is_told_of(at: Desk):
     (report,) = at.events("ShimReport")
     assert report["source"] == "files"
     assert at.events("Snapshot") == []
+
+
+WRITES = """
+import sys
+notes = sys.argv[1]
+with open(f"{notes}/new.txt", "w") as file:
+    file.write(open("word.txt").read())
+with open(f"{notes}/log.txt", "a") as file:
+    file.write("once more\\n")
+"""
+
+
+def test_what_is_written_besides_the_project_is_compared(at: Desk) -> None:
+    """The control is another word: the same agent, which writes something else there."""
+    with tempfile.TemporaryDirectory(dir=at.user.env["HOME"]) as name:
+        log = Path(name) / "log.txt"
+        log.write_text("before\n")
+        for path in (name, log):
+            os.chown(path, at.user.uid, at.user.gid)
+        at.write("agent.py", WRITES)
+        at.write("word.txt", "one")
+        ok(at.run("-write", name, "--", PYTHON, "agent.py", name))
+        results = {event["path"]: event for event in at.events("FileResult")}
+        assert {path: event["was_there"] for path, event in results.items()} == {
+            f"{name}/log.txt": True,
+            f"{name}/new.txt": False,
+        }
+        assert b"before" not in at.bundle.read_bytes()
+        ok(at.hark("replay", at.bundle))
+        assert log.read_text() == "before\nonce more\n"
+        other = at.write("other/agent.py", WRITES).parent
+        at.write("other/word.txt", "two")
+        ended = ok(at.hark("replay", "-workdir", other, at.bundle), 1)
+        assert f"file {name}/new.txt" in ended.stderr

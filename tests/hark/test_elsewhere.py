@@ -1,0 +1,76 @@
+"""What a run does in folders besides its project: on the record at the end, and nothing of it before."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hark.bundle.events import FileResult, FsManifest
+from hark.elsewhere import Elsewhere, places
+from launcher.plan import Access, Grant, Plan
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A writable folder with something in it."""
+    made = tmp_path / "notes"
+    made.mkdir()
+    (made / "old").write_text("private")
+    (made / "kept").write_text("private")
+    return made
+
+
+def plan(tmp_path: Path, *grants: Grant) -> Plan:
+    project = str(tmp_path / "app")
+    os.makedirs(project, exist_ok=True)
+    shown = (Grant(project, Access.WRITE, "project directory"), *grants)
+    return Plan(argv=("true",), executable="/bin/true", workdir=project, env={}, grants=shown, home="/home/a")
+
+
+def looked(folder: Path) -> Elsewhere:
+    granted = Grant(str(folder), Access.WRITE, "write_paths")
+    made = Elsewhere(plan(folder.parent, granted), (), None)
+    made.look()
+    return made
+
+
+def test_what_was_made_written_and_removed_is_told_by_its_path_and_nothing_else(folder: Path) -> None:
+    elsewhere = looked(folder)
+    assert list(elsewhere.opening()) == [FsManifest(root=str(folder))]
+    (folder / "new").write_text("made")
+    (folder / "old").unlink()
+    results = {event.path: event for event in elsewhere.closing() if isinstance(event, FileResult)}
+    assert list(results) == [f"{folder}/new", f"{folder}/old"]
+    made, removed = results.values()
+    assert (made.was_there, made.mode & 0o777, len(made.hash)) == (False, 0o644, 32)
+    assert removed == FileResult(f"{folder}/old", 0, b"", was_there=True)
+
+
+def test_a_replay_tells_of_the_recorded_folders_alone_and_knows_what_lay_there(folder: Path) -> None:
+    for only, paths in (((), []), ((str(folder),), [f"{folder}/new"])):
+        elsewhere = looked(folder)
+        elsewhere._before.clear()
+        elsewhere.only, elsewhere.there = only, (f"{folder}/new",)
+        elsewhere.look()
+        (folder / "new").write_text("made")
+        found = [event for event in elsewhere.closing() if isinstance(event, FileResult)]
+        assert [event.path for event in found] == paths
+        assert all(event.was_there for event in found)
+        (folder / "new").unlink()
+
+
+def test_folders_count_once_and_only_those_that_were_asked_for(folder: Path, tmp_path: Path) -> None:
+    within = folder / "within"
+    within.mkdir()
+    single = tmp_path / "single"
+    single.write_text("")
+    grants = (
+        Grant(str(folder), Access.WRITE, "-write"),
+        Grant(str(within), Access.WRITE, "write_paths"),
+        Grant(str(single), Access.WRITE, "write_paths"),
+        Grant("/usr", Access.READ, "write_paths"),
+        Grant("/var", Access.WRITE, "system"),
+        Grant("/seen/as", Access.WRITE, "write_paths", str(within)),
+    )
+    found = list(places(plan(tmp_path, *grants)))
+    assert found == [(str(folder), str(folder)), ("/seen/as", str(within))]
