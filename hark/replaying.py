@@ -494,4 +494,4 @@ def rules_of(recalled: Recalled, policy: Policy) -> Rules:
     from hark.replay.canonical import Rules
 
     names = {recalled.env[spec.name]: spec.name for spec in policy.secrets if spec.name in recalled.env}
-    return Rules.of(names, policy.replay.ignore_headers, policy.replay.ignore_json)
+    return Rules.of(names, policy.replay)

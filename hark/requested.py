@@ -74,8 +74,14 @@ def _hosts(recalled: Recalled) -> str:
 
 def left_out(policy: Policy) -> tuple[str, ...]:
     """List what a policy's `[replay]` leaves out of the comparison: a stranger's may leave out everything."""
-    headers = (f"header {name}" for name in policy.replay.ignore_headers)
-    return (*headers, *policy.replay.ignore_json)
+    rules = policy.replay
+    return (
+        *(f"header {name}" for name in rules.ignore_headers),
+        *rules.ignore_json,
+        *(f"query {name}" for name in rules.ignore_query),
+        *(f"field {name}" for name in rules.ignore_form),
+        *(f"{path} of messages" for path in rules.ignore_messages),
+    )
 
 
 def listed(values: Iterable[str]) -> str:

@@ -131,6 +131,6 @@ def _rules(loaded: ev.PolicyLoaded | None, env: dict[str, str]) -> Rules:
 
     try:
         policy = parse_policy(loaded.raw if loaded is not None else b"", "policy")
-        return Rules.of({env[one.name]: one.name for one in policy.secrets if one.name in env}, (), ())
+        return Rules({env[one.name]: one.name for one in policy.secrets if one.name in env})
     except (PolicyError, PathError):
         return NO_RULES

@@ -161,12 +161,15 @@ def _snapshot(policy: Policy, lines: Lines) -> Iterator[Fact]:
 
 def _replay(policy: Policy, lines: Lines) -> Iterator[Fact]:
     rules = policy.replay
-    for key, what, ignored in (
-        ("ignore_headers", "header", rules.ignore_headers),
-        ("ignore_json", "JSON value", rules.ignore_json),
+    for key, what, where, ignored in (
+        ("ignore_headers", "header", "requests", rules.ignore_headers),
+        ("ignore_json", "JSON value", "requests", rules.ignore_json),
+        ("ignore_query", "query parameter", "requests", rules.ignore_query),
+        ("ignore_form", "form field", "requests", rules.ignore_form),
+        ("ignore_messages", "JSON value", "WebSockets' and tool servers' messages", rules.ignore_messages),
     ):
         for number, name in enumerate(ignored):
-            words = f"a replay does not compare the {what} {name} of requests"
+            words = f"a replay does not compare the {what} {name} of {where}"
             yield Fact(lines.of("replay", key, number), words)
     if rules.clock is Clock.REAL:
         yield Fact(lines.of("replay", "clock"), "the agent reads the real clock, also in a replay")

@@ -166,6 +166,12 @@ class ReplayRules:
     randomness: Randomness = Randomness.SEEDED
     typed: Typed = Typed.RECORDED
     """`input`: where it is not recorded, a replay's agent has none."""
+    ignore_query: tuple[str, ...] = ()
+    """Names of query parameters that never count, without percent-encoding."""
+    ignore_form: tuple[str, ...] = ()
+    """Names of fields that never count: of forms, and of parts of multipart bodies."""
+    ignore_messages: tuple[str, ...] = ()
+    """As `ignore_json`, in the messages of WebSockets and of tool servers."""
 
 
 MAX_SNAPSHOT: Final = 64_000_000

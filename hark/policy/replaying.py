@@ -1,6 +1,7 @@
 """`[replay]`: what of a request never counts in a replay, and which sources are left as they are."""
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from hark.policy import jsonpath
@@ -15,13 +16,12 @@ _HEADER: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 def replay(node: Node) -> ReplayRules:
     """Read the table."""
-    table = node.table("ignore_headers", "ignore_json", "clock", "randomness", "input")
-    for key in ("ignore_headers", "ignore_json"):
+    table = node.table(*_IGNORED, "clock", "randomness", "input")
+    for key in _IGNORED:
         if key in table and len(table[key].items()) > MAX_IGNORED:
             table[key].fail(f"{table[key].name} has more than {MAX_IGNORED} entries; name what differs alone")
     return ReplayRules(
-        ignore_headers=table["ignore_headers"].each(_header) if "ignore_headers" in table else (),
-        ignore_json=table["ignore_json"].each(_path) if "ignore_json" in table else (),
+        **{key: table[key].each(entry) for key, entry in _IGNORED.items() if key in table},
         clock=_choice(table["clock"], Clock) if "clock" in table else Clock.RECORDED,
         randomness=_choice(table["randomness"], Randomness) if "randomness" in table else Randomness.SEEDED,
         typed=_choice(table["input"], Typed) if "input" in table else Typed.RECORDED,
@@ -50,3 +50,20 @@ def _path(node: Node) -> str:
     if not steps:
         node.fail(f'path "{text}" is the whole body, so any request would do; name a part of it: "$.name"')
     return jsonpath.written(steps)
+
+
+def _name(node: Node) -> str:
+    text = node.string()
+    if not text:
+        node.fail("a name without a letter; write that of a parameter or field")
+    return text
+
+
+_IGNORED: Final[Mapping[str, Callable[[Node], str]]] = {
+    "ignore_headers": _header,
+    "ignore_json": _path,
+    "ignore_query": _name,
+    "ignore_form": _name,
+    "ignore_messages": _path,
+}
+"""The keys of `ReplayRules` that leave something out, and how an entry is read."""

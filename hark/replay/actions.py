@@ -6,7 +6,6 @@ hashes and not bodies, so memory grows with the number of actions and not with w
 needed in full is read again (`hark.replay.content`).
 """
 
-import contextlib
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
@@ -18,9 +17,10 @@ from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
 from hark.bundle.outcome import EXIT as EXITED
 from hark.bundle.outcome import INTERRUPTED, split
-from hark.replay import jsonform, treatment
+from hark.replay import treatment
 from hark.replay.canonical import NO_RULES, Gathering, Rules
 from hark.replay.exchanges import OPEN, Answer, Messages, Parts, ending
+from hark.replay.talks import by_value, counting
 from hark.replay.treatment import DATES, PUBLISHED
 
 PROGRAMS: Final = "programs"
@@ -118,7 +118,9 @@ class Collector:
                 self._mcp(seq, event)
             case ev.ToolCallRequest():
                 stream = f"{treatment.TOOL} {event.server} {event.tool} calls"
-                self._put(stream, seq, event.exchange, (("arguments", self._value(event.arguments)),))
+                marks = self._rules.marks
+                arguments = blake3(marks.on(counting(event.arguments, marks.ignored_arguments))).digest()
+                self._put(stream, seq, event.exchange, (("arguments", arguments),))
             case ev.ToolCallResult():
                 outcome = b"error" if event.is_error else b"result"
                 stream = f"{treatment.TOOL} {event.server} {event.tool} results"
@@ -291,9 +293,7 @@ class Collector:
 
     def _value(self, data: bytes) -> bytes:
         """Return the hash of a message: by value where it is JSON (rule `spelling`)."""
-        with contextlib.suppress(jsonform.NotJsonError):
-            data = jsonform.spell(jsonform.load(data))
-        return blake3(self._rules.marks.on(data)).digest()
+        return blake3(by_value(data, self._rules.marks)).digest()
 
 
 def actions(frames: Frames, rules: Rules = NO_RULES) -> Streams:

@@ -6,7 +6,6 @@ delimited are taken out where that was undone, and stay where it was not.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from blake3 import blake3
@@ -36,6 +35,7 @@ _ENCODING: Final = b"content-encoding"
 _JSON: Final = re.compile(rb"[a-z]+/(?:[a-z0-9.+-]*[.+-])?json(?:-[0-9.a-z-]+)?[ \t]*(?:;.*)?", re.DOTALL)
 _PLAIN: Final = re.compile(rb"(?:text/plain[ \t]*(?:;.*)?)?", re.DOTALL)
 _FORM: Final = re.compile(rb"application/x-www-form-urlencoded[ \t]*(?:;.*)?", re.DOTALL)
+_NAME: Final = re.compile(rb'[; \t]name="([^"]*)"', re.IGNORECASE)  # RFC 7578, 4.2
 _OPENS: Final = re.compile(rb"[ \t\r\n]*[\[{]")
 
 
@@ -48,9 +48,18 @@ class Form(NamedTuple):
     digest: bytes
 
 
-def formed(
-    raw: Fields, headers: Fields, body: bytes, ignored: Sequence[Steps], marks: Marks
-) -> tuple[Fields, Form]:
+class Ignored(NamedTuple):
+    """What of a body never counts."""
+
+    json: tuple[Steps, ...] = ()
+    form: frozenset[bytes] = frozenset()
+    """Names of fields, of parts as well."""
+
+
+NOTHING_IGNORED: Final = Ignored()
+
+
+def formed(raw: Fields, headers: Fields, body: bytes, ignored: Ignored, marks: Marks) -> tuple[Fields, Form]:
     """Return the headers that still count, and the body's form. `raw` are all the headers as they came."""
     codings = [
         coding.strip().decode("latin-1").lower()
@@ -77,7 +86,7 @@ def _form(word: str, body: bytes) -> Form:
 
 
 def _by_type(
-    kind: bytes, body: bytes, ignored: Sequence[Steps], depth: int, marks: Marks
+    kind: bytes, body: bytes, ignored: Ignored, depth: int, marks: Marks
 ) -> tuple[str, bytes, bytes]:
     """Return a body's word and spelling, and its type without what was drawn for it alone."""
     lower = kind.lower()
@@ -88,24 +97,31 @@ def _by_type(
     elif _FORM.fullmatch(lower):
         pairs = form_pairs(body)
         if pairs is not None and body:
-            return PAIRS, cbor.encode([[marks.on(name), marks.on(value)] for name, value in pairs]), kind
+            fields = [[marks.on(name), marks.on(value)] for name, value in pairs if name not in ignored.form]
+            return PAIRS, cbor.encode(fields), kind
     elif depth and (bounded := multipart.boundary(kind)) is not None:
         found = multipart.parts(bounded[0], body)
         if found is not None:
-            return PARTS, cbor.encode([_part(part, depth - 1, marks) for part in found]), bounded[1]
+            parts = [_part(part, depth - 1, marks) for part in found if _name(part) not in ignored.form]
+            return PARTS, cbor.encode(parts), bounded[1]
     return BYTES, marks.on(body), kind
 
 
-def _json(body: bytes, ignored: Sequence[Steps]) -> bytes | None:
+def _json(body: bytes, ignored: Ignored) -> bytes | None:
     try:
         value = jsonform.load(body)
     except jsonform.NotJsonError:
         return None
-    return jsonform.spell(jsonform.without(value, ignored))
+    return jsonform.spell(jsonform.without(value, ignored.json))
+
+
+def _name(part: multipart.Part) -> bytes | None:
+    found = _NAME.search(part.header(b"content-disposition"))
+    return None if found is None else found[1]
 
 
 def _part(part: multipart.Part, depth: int, marks: Marks) -> list[object]:
     kind = part.header(_TYPE)
-    word, spelled, shown = _by_type(kind, part.content, (), depth, marks)
+    word, spelled, shown = _by_type(kind, part.content, NOTHING_IGNORED, depth, marks)
     headers = [[marks.on(name), marks.on(shown if name == _TYPE else value)] for name, value in part.headers]
     return [headers, word, spelled]

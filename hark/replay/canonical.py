@@ -12,7 +12,7 @@ Not done here: occurrence numbers (`hark.replay.score`), and which recorded requ
 has no key there (`hark.replay.nearest`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -22,11 +22,12 @@ from hark.bundle import cbor
 from hark.bundle.events import BodyHash, LlmRequest, RequestChunk, Trailers
 from hark.policy import jsonpath
 from hark.policy.jsonpath import Steps
+from hark.policy.model import ReplayRules
 from hark.replay import bodyform
-from hark.replay.bodyform import BYTES, CUT, HASHED, NOTHING, Form
+from hark.replay.bodyform import BYTES, CUT, HASHED, NOTHING, NOTHING_IGNORED, Form, Ignored
 from hark.replay.headers import Fields, counting
 from hark.replay.marks import Marks
-from hark.replay.target import Query, split
+from hark.replay.target import Query, plain, split
 
 CANONICAL_VERSION: Final = 1
 CONTEXT: Final = "hark canonical request v1"
@@ -41,21 +42,29 @@ class Rules:
     placeholders: Mapping[str, str] = field(default_factory=dict)
     """Placeholder to the name of its secret."""
     ignore_headers: frozenset[str] = frozenset()
-    ignore_json: tuple[Steps, ...] = ()
+    ignored: Ignored = NOTHING_IGNORED
+    """What of a body never counts."""
+    ignore_query: frozenset[bytes] = frozenset()
+    ignore_messages: tuple[Steps, ...] = ()
     undo: Callable[[bytes], bytes] | None = None
     """Where a renaming was asked for, what turns a replay's identifiers into the recorded ones."""
     marks: Marks = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "marks", Marks(self.placeholders, self.undo))
+        object.__setattr__(self, "marks", Marks(self.placeholders, self.undo, self.ignore_messages))
 
     @classmethod
-    def of(
-        cls, placeholders: Mapping[str, str], ignore_headers: Iterable[str], ignore_json: Iterable[str]
-    ) -> "Rules":
+    def of(cls, placeholders: Mapping[str, str], said: ReplayRules) -> "Rules":
         """Make rules of what `[replay]` says. Raises jsonpath.PathError."""
-        paths = tuple(jsonpath.read(path) for path in ignore_json)
-        return cls(dict(placeholders), frozenset(name.lower() for name in ignore_headers), paths)
+        return cls(
+            dict(placeholders),
+            frozenset(name.lower() for name in said.ignore_headers),
+            Ignored(
+                tuple(map(jsonpath.read, said.ignore_json)), frozenset(map(str.encode, said.ignore_form))
+            ),
+            frozenset(map(str.encode, said.ignore_query)),
+            tuple(map(jsonpath.read, said.ignore_messages)),
+        )
 
 
 NO_RULES: Final = Rules()
@@ -125,6 +134,8 @@ class Gathering:
         headers = counting(raw, rules.ignore_headers)
         headers, form = self._formed(raw, headers, rules)
         path, query = split(request.path.encode("utf-8", "surrogatepass"))
+        if rules.ignore_query:
+            query = tuple(pair for pair in query if plain(pair[0]) not in rules.ignore_query)
         mark = rules.marks
         return Canonical(
             method=request.method,
@@ -147,7 +158,7 @@ class Gathering:
             return headers, Form(BYTES, b"", self._size, self._hash.digest())
         body = b"".join(self._pieces)
         self._pieces = [body]
-        return bodyform.formed(raw, headers, body, rules.ignore_json, rules.marks)
+        return bodyform.formed(raw, headers, body, rules.ignored, rules.marks)
 
     def _take(self, data: bytes) -> None:
         self._size += len(data)

@@ -6,6 +6,7 @@ events give a value. It is read once for each side of a divergence, and not for 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
@@ -14,6 +15,9 @@ from hark.replay.actions import PROGRAMS, Action, Frames
 from hark.replay.canonical import MAX_HELD, NO_RULES, Canonical, Gathering, Rules
 from hark.replay.exchanges import answered_headers
 from hark.replay.headers import Fields
+from hark.replay.talks import counting
+
+_OF_MESSAGES: Final = frozenset((treatment.WEBSOCKET, treatment.MCP))
 
 
 @dataclass(slots=True)
@@ -54,6 +58,10 @@ def content(frames: Frames, action: Action, rules: Rules = NO_RULES) -> Content:
             if seq == action.seq:
                 _single(event, action, found)
                 break
+    if kind in _OF_MESSAGES and rules.marks.ignored:
+        found.data[:] = counting(bytes(found.data), rules.marks.ignored)
+    elif kind == treatment.TOOL and rules.marks.ignored_arguments and action.parts[0][0] == "arguments":
+        found.data[:] = counting(bytes(found.data), rules.marks.ignored_arguments)
     if rules.undo is not None:
         found.data[:] = rules.undo(bytes(found.data))
         found.headers = rules.marks.on_fields(found.headers)

@@ -10,16 +10,29 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from hark.policy.jsonpath import Steps
 from hark.replay.headers import Fields
 
+_ARGUMENTS: Final = ("params", "arguments")
+"""Where those of a tool call stand in its message (MCP, tools/call)."""
 _BASIC: Final = re.compile(rb"basic[ \t]+([A-Za-z0-9+/=]+)", re.IGNORECASE)
 
 
 class Marks:
     """What replaces the placeholders of one run."""
 
-    def __init__(self, placeholders: Mapping[str, str], undo: Callable[[bytes], bytes] | None = None) -> None:
-        """`undo` is what a renaming is undone with (`hark.replay.renamed`), before all else."""
+    def __init__(
+        self,
+        placeholders: Mapping[str, str],
+        undo: Callable[[bytes], bytes] | None = None,
+        ignored: tuple[Steps, ...] = (),
+    ) -> None:
+        """`undo` is what a renaming is undone with (`hark.replay.renamed`), before all else.
+
+        `ignored` is what of JSON messages never counts.
+        """
+        self.ignored = ignored
+        self.ignored_arguments = tuple(steps[2:] for steps in ignored if steps[:2] == _ARGUMENTS)
         self.undo = undo
         self._names = {
             placeholder.encode(): b"\0secret " + name.encode() + b"\0"

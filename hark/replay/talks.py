@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from hark.bundle.events import McpMessage, WebSocketMessage
+from hark.policy.jsonpath import Steps
 from hark.replay import jsonform
 from hark.replay.marks import Marks
 from hark.replay.pieces import Action, End, Failed, Part, Withheld
@@ -237,9 +238,16 @@ def message(event: WebSocketMessage | McpMessage, kind: str, value: bytes) -> by
 
 def by_value(data: bytes, marks: Marks) -> bytes:
     """Return what a message is compared by (rules `spelling` and `placeholders`)."""
+    return marks.on(counting(data, marks.ignored))
+
+
+def counting(data: bytes, ignored: Sequence[Steps]) -> bytes:
+    """Return JSON by value without what stands at these paths; other bytes as they are."""
+    if () in ignored:
+        return b""
     with contextlib.suppress(jsonform.NotJsonError):
-        data = jsonform.spell(jsonform.load(data))
-    return marks.on(data)
+        data = jsonform.spell(jsonform.without(jsonform.load(data), ignored))
+    return data
 
 
 def _begins(talk: Talk, said: bytearray) -> bool:

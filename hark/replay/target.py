@@ -34,7 +34,7 @@ def form_pairs(body: bytes) -> tuple[tuple[bytes, bytes], ...] | None:
     if b"%" in _ENCODED.sub(b"", body):
         return None
     pairs = (part.partition(b"=") for part in body.split(b"&") if part)
-    return tuple((_plain(name), _plain(value)) for name, _, value in pairs)
+    return tuple((plain(name), plain(value)) for name, _, value in pairs)
 
 
 def _normal(found: re.Match[bytes]) -> bytes:
@@ -42,7 +42,8 @@ def _normal(found: re.Match[bytes]) -> bytes:
     return bytes((byte,)) if byte in _UNRESERVED else found[0].upper()
 
 
-def _plain(text: bytes) -> bytes:
+def plain(text: bytes) -> bytes:
+    """Return a name or value of a form, or of a query written like one, without its encoding."""
     return _ENCODED.sub(lambda found: bytes((int(found[1], 16),)), text.replace(b"+", b" "))
 
 

@@ -114,6 +114,9 @@ def test_what_a_replay_does_not_compare_is_told_and_the_usual_is_not():
     text = """[replay]
 ignore_headers = ["X-Session"]
 ignore_json = ["$.trace"]
+ignore_query = ["nonce"]
+ignore_form = ["csrf"]
+ignore_messages = ["$.id"]
 clock = "real"
 randomness = "real"
 input = "unrecorded"
@@ -121,8 +124,11 @@ input = "unrecorded"
     assert said(text)[1:] == [
         (2, "a replay does not compare the header x-session of requests"),
         (3, "a replay does not compare the JSON value $.trace of requests"),
-        (4, "the agent reads the real clock, also in a replay"),
-        (5, "the agent's random bytes are real ones, and a replay's are others"),
-        (6, "standard input and what is typed are in no record, and the agent of a replay has no input"),
+        (4, "a replay does not compare the query parameter nonce of requests"),
+        (5, "a replay does not compare the form field csrf of requests"),
+        (6, "a replay does not compare the JSON value $.id of WebSockets' and tool servers' messages"),
+        (7, "the agent reads the real clock, also in a replay"),
+        (8, "the agent's random bytes are real ones, and a replay's are others"),
+        (9, "standard input and what is typed are in no record, and the agent of a replay has no input"),
     ]
     assert len(said('[replay]\nclock = "recorded"\nrandomness = "seeded"\n')) == 1

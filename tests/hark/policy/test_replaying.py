@@ -16,6 +16,9 @@ def test_every_key_is_read_and_names_become_canonical():
     text = """[replay]
 ignore_headers = ["X-Session", "x-turn"]
 ignore_json = ["$.metadata.trace", "$['messages'][*].id"]
+ignore_query = ["a b", "A"]
+ignore_form = ["csrf"]
+ignore_messages = ["$['params'].arguments"]
 clock = "real"
 randomness = "real"
 input = "unrecorded"
@@ -26,6 +29,9 @@ input = "unrecorded"
         Clock.REAL,
         Randomness.REAL,
         Typed.UNRECORDED,
+        ("a b", "A"),
+        ("csrf",),
+        ("$.params.arguments",),
     )
 
 
@@ -40,6 +46,9 @@ input = "unrecorded"
         ('ignore_json = ["metadata"]', '2:16: path "metadata" does not begin with $'),
         ('ignore_json = ["$.a", "$..a"]', '2:23: path "$..a" cannot be read at character 2'),
         ('ignore_json = ["$.a", "$[\'a\']"]', "2:23: replay.ignore_json names $.a twice"),
+        ('ignore_query = [""]', "2:17: a name without a letter"),
+        ('ignore_form = ["a", "a"]', "2:21: replay.ignore_form names a twice"),
+        ('ignore_messages = ["$"]', '2:20: path "$" is the whole body'),
         ('clock = "frozen"', '2:1: replay.clock is "recorded" or "real", not "frozen"'),
         ("randomness = true", "2:1: replay.randomness must be a string"),
         ("input = false", "2:1: replay.input must be a string"),

@@ -1,13 +1,17 @@
 """A run as actions: what may differ between two runs does not count, and everything else does."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
+from hark.policy.model import ReplayRules
 from hark.replay.actions import actions
 from hark.replay.canonical import Rules
+from hark.replay.diverge import compare
 from tests.hark.replay.run import answered, asked, frames, run, websocket
 
 
@@ -235,3 +239,21 @@ def test_events_with_nothing_in_them_are_actions(kinds):
 def test_a_number_that_stands_for_two_exchanges_hides_neither():
     twice = [asked(1, b"a"), asked(1, b"b"), *answered(1, b"1")]
     assert [dict(parts)["outcome"] for (parts,) in seen(twice).values()] == [b"never ended", b"whole"]
+
+
+def test_what_is_ignored_in_a_message_is_ignored_in_the_call_that_it_makes():
+    rules = Rules.of({}, ReplayRules(ignore_messages=("$.id", "$.params.arguments.trace")))
+
+    def told(number):
+        call = {"id": number, "params": {"arguments": {"trace": number, "a": 1}}}
+        return frames(
+            [
+                ev.McpMessage("tool", 1, 0, from_agent=True, data=json.dumps(call).encode()),
+                ev.ToolCallRequest(
+                    "tool", "look", json.dumps(call["params"]["arguments"]).encode(), exchange=2
+                ),
+            ]
+        )
+
+    assert compare(actions(told(1), rules), actions(told(2), rules)).first is None
+    assert compare(actions(told(1)), actions(told(2))).first is not None

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from hark.replay import bodyform
-from hark.replay.bodyform import BYTES, EMPTY, JSON, PAIRS, PARTS, formed
+from hark.replay.bodyform import BYTES, EMPTY, JSON, NOTHING_IGNORED, PAIRS, PARTS, Ignored, formed
 from hark.replay.headers import counting
 from hark.replay.marks import Marks
 
@@ -14,7 +14,7 @@ NO_MARKS = Marks({})
 
 def form(body, *fields):
     raw = tuple((name.encode(), value.encode()) for name, value in fields)
-    return formed(raw, counting(raw, frozenset()), body, (), NO_MARKS)
+    return formed(raw, counting(raw, frozenset()), body, NOTHING_IGNORED, NO_MARKS)
 
 
 def typed(kind, body):
@@ -93,3 +93,32 @@ def test_two_types_make_bytes_of_a_body():
 
 def test_the_words_are_apart():
     assert len({EMPTY, JSON, PARTS, PAIRS, BYTES, bodyform.HASHED}) == 6
+
+
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = 'multipart/form-data; boundary="b"'
+
+
+def parts(**fields):
+    """A multipart body with these fields."""
+    head = '--b\r\nContent-Disposition: form-data; filename="csrf"; name="{}"\r\n\r\n{}\r\n'
+    return "".join(head.format(name, value) for name, value in fields.items()).encode() + b"--b--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "third"),
+    [
+        (FORM, b"a=1&csrf=2", b"csrf=3&a=1", b"a=2&csrf=2"),
+        (FORM, b"a=1&cs%72f=2", b"a=1", b"a=1&csrf2=2"),
+        (MULTIPART, parts(a="1", csrf="2"), parts(csrf="3", a="1"), parts(a="2", csrf="2")),
+    ],
+)
+def test_a_field_that_is_ignored_does_not_count_and_every_other_does(kind, one, other, third):
+    raw = (b"Content-Type", kind.encode())
+    ignored = Ignored(form=frozenset((b"csrf",)))
+    forms = [
+        formed((raw,), counting((raw,), frozenset()), body, ignored, NO_MARKS) for body in (one, other, third)
+    ]
+    assert forms[0] == forms[1]
+    assert forms[0] != forms[2]
+    assert typed(kind, one) != typed(kind, other)

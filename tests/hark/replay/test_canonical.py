@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from urllib3.filepost import encode_multipart_formdata
 
 from hark.bundle.events import BodyHash, LlmRequest, RequestChunk, Trailers
+from hark.policy.model import ReplayRules
 from hark.replay.canonical import MAX_HELD, NO_RULES, Gathering, Rules, canonical
 
 JSON_TYPE = ("content-type", "application/json")
@@ -99,11 +100,19 @@ def test_a_placeholder_counts_by_the_name_of_its_secret():
 
 
 def test_what_the_policy_ignores_makes_no_other_key():
-    rules = Rules.of({}, ["X-Turn"], ["$.metadata.trace"])
+    rules = Rules.of({}, ReplayRules(("X-Turn",), ("$.metadata.trace",)))
     traced = {**PROMPT, "metadata": {"trace": "2"}}
     assert asked(PROMPT) != asked(traced)
     assert asked(PROMPT, ("x-turn", "1"), rules=rules) == asked(traced, ("x-turn", "2"), rules=rules)
     assert asked(PROMPT, rules=rules) != asked({**PROMPT, "metadata": {"trace": "1", "user": 1}}, rules=rules)
+
+
+def test_a_query_parameter_that_is_ignored_does_not_count_and_every_other_does():
+    rules = Rules.of({}, ReplayRules(ignore_query=("no nce",)))
+    one, other = "/v1?no%20nce=1&a=1", "/v1?a=1&no+nce=2"
+    assert key(path=one) != key(path=other)
+    assert key(path=one, rules=rules) == key(path=other, rules=rules)
+    assert key(path=one, rules=rules) != key(path="/v1?a=2", rules=rules)
 
 
 def gathered(body, size, *, streaming=True, rules=NO_RULES, after=()):

@@ -3,7 +3,7 @@
 from hark.bundle.events import McpMessage, WebSocketMessage
 from hark.replay.marks import Marks
 from hark.replay.pieces import Action, Data, End, Failed, Part
-from hark.replay.talks import Differs, Talk, Talks, by_value, message
+from hark.replay.talks import Differs, Talk, Talks, by_value, counting, message
 
 LANE = ("tunnel", "db.test:5432")
 
@@ -157,3 +157,18 @@ def test_a_message_is_compared_by_value_and_none_is_a_beginning_of_another() -> 
     assert message(one, "text", b"a") == b"text 1:a\n"
     assert message(two, "", b"a") == b" refused 1:a\n"
     assert not message(one, "text", b"ab").startswith(message(one, "text", b"a"))
+
+
+def test_what_is_ignored_in_messages_does_not_count_and_the_rest_does() -> None:
+    marks = Marks({}, ignored=(("id",), ("params", "arguments", "trace")))
+    one, other = (b'{"id": %d, "params": {"arguments": {"trace": %d, "a": 1}}}' % (n, n) for n in (1, 2))
+    assert by_value(one, marks) == by_value(other, marks)
+    assert by_value(one, Marks({})) != by_value(other, Marks({}))
+    assert by_value(one, marks) != by_value(other.replace(b'"a": 1', b'"a": 2'), marks)
+    assert by_value(b"no JSON", marks) == b"no JSON"
+
+
+def test_arguments_that_are_ignored_whole_leave_nothing() -> None:
+    marks = Marks({}, ignored=(("params", "arguments"),))
+    assert marks.ignored_arguments == ((),)
+    assert counting(b'{"a": 1}', marks.ignored_arguments) == b""
