@@ -6,6 +6,7 @@ hashes and not bodies, so memory grows with the number of actions and not with w
 needed in full is read again (`hark.replay.content`).
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
@@ -96,7 +97,8 @@ class Collector:
         self._tunnels: dict[int, _Tunnel | None] = {}
         self._connections: dict[tuple[str, int], str] = {}
         self._counts: dict[str, int] = {}
-        self._attempts: dict[str, list[tuple[int, ev.EgressAttempt]]] = {}
+        self._attempts: dict[str, deque[tuple[int, ev.EgressAttempt]]] = {}
+        self._once: set[tuple[str, Parts]] = set()
         self._end: RunEnd | None = None
 
     def add(self, seq: int, event: "ev.Event | ev.Unknown") -> None:  # noqa: PLR0912  # one line for each kind
@@ -127,7 +129,7 @@ class Collector:
                 result = ("result", self._value(event.result))
                 self._put(stream, seq, event.exchange, (("outcome", outcome), result))
             case ev.EgressAttempt():
-                self._attempts.setdefault(event.host, []).append((seq, event))
+                self._attempts.setdefault(event.host, deque()).append((seq, event))
             case ev.EgressDecision():
                 self._decided(seq, event)
             case ev.DnsDecision() if event.allowed:
@@ -171,8 +173,11 @@ class Collector:
     def _put(self, stream: str, seq: int, exchange: int, parts: Parts, *, once: bool = False) -> int:
         """Add an action to its stream, `once` only the first of its kind; return its place."""
         found = self._actions.setdefault(stream, [])
-        if not once or all(action.parts != parts for action in found):
-            found.append(Action(stream, seq, exchange, parts))
+        if once and (stream, parts) in self._once:
+            return len(found) - 1
+        if once:
+            self._once.add((stream, parts))
+        found.append(Action(stream, seq, exchange, parts))
         return len(found) - 1
 
     def _of_request(
@@ -278,7 +283,7 @@ class Collector:
 
     def _decided(self, seq: int, event: ev.EgressDecision) -> None:
         waiting = self._attempts.get(event.host)
-        first, attempt = waiting.pop(0) if waiting else (seq, ev.EgressAttempt(event.host))
+        first, attempt = waiting.popleft() if waiting else (seq, ev.EgressAttempt(event.host))
         sni = f", SNI {attempt.sni}" if attempt.sni else ""
         target = f"{attempt.protocol} to {attempt.host} port {attempt.port}{sni}"
         if event.allowed:

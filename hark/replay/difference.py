@@ -61,11 +61,12 @@ def of_fields(what: str, recorded: Fields, replayed: Fields) -> Iterator[Differe
     """Yield each name whose values differ, and then whether the order does."""
     if tuple(recorded) == tuple(replayed):
         return
-    names = list(dict.fromkeys(name for name, _ in (*recorded, *replayed)))
+    sides: dict[bytes, tuple[list[bytes | None], list[bytes | None]]] = {}
+    for side, fields in enumerate((recorded, replayed)):
+        for name, value in fields:
+            sides.setdefault(name, ([], []))[side].append(value)
     found = False
-    for name in names:
-        was = [value for known, value in recorded if known == name]
-        now = [value for known, value in replayed if known == name]
+    for name, (was, now) in sides.items():
         if was != now:
             found = True
             yield Difference(f"{what} {shown(name)}", *_values(was, now))

@@ -14,10 +14,11 @@ Not done here: waiting, clocks, bytes on a wire (`mediator.playback`), and what 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from itertools import islice
+from typing import Any, ClassVar, Final
 
 from hark.bundle.events import (
     REFUSED,
@@ -49,6 +50,10 @@ from hark.replay.recorded import (
 )
 from hark.replay.renames import Renames
 from hark.replay.talks import Differs, LiveTalk, Talks
+from hark.replay.unasked import Unasked
+
+MAX_COMPARED: Final = 4096
+"""Recorded requests that a missed one is compared with, the first that are left: a moment's work."""
 
 type Nearest = Callable[[Canonical, Sequence[tuple[int, Canonical]]], str]
 """MUST say in words which of some recorded requests, each with its event, is nearest to one, and what
@@ -85,8 +90,8 @@ class Score:
         self._blocking = [action for action in self._actions if action.blocking]
         self._first = 0
         """Of the blocking actions, all before this one are done."""
-        self._left = {recorded.seq: recorded for recorded in self.recording.exchanges.values()}
-        """The recorded requests that have not been made, by their events."""
+        self._left = Unasked(self.recording.exchanges.values(), rules)
+        self._has_missed = False
         self._spent: dict[bytes, int] = defaultdict(int)
         """How often a request was made of those that were."""
         self._live: dict[int, Live] = {}
@@ -264,14 +269,12 @@ class Score:
         self._live[event.exchange] = live
         if live.ended:
             return self._match(live)
-        head = _head_of(event)
-        for recorded in self._left.values():
-            if recorded.request.streaming and not recorded.head.done and _head_of(recorded.request) == head:
-                live.claim = recorded
-                self._done(recorded.head)
-                if recorded.began_early:
-                    self._bind(live, recorded)
-                break
+        recorded = self._left.claimed(event)
+        if recorded is not None:
+            live.claim = recorded
+            self._done(recorded.head)
+            if recorded.began_early:
+                self._bind(live, recorded)
         return None
 
     def _request_chunk(self, event: RequestChunk) -> Miss | None:
@@ -303,7 +306,7 @@ class Score:
     def _match(self, live: Live) -> Miss | None:
         """Find the recording of a request that is known to its end."""
         key = live.gathered.canonical(self._rules).key
-        recorded = next((one for one in self._left.values() if self._same(one, live.request, key)), None)
+        recorded = self._left.found(live.request, key)
         if recorded is None and self._renames is not None:
             mine = live.gathered.canonical(self._rules)
             recorded = self._renames.find(mine, self._left.values(), self._rules)
@@ -322,12 +325,6 @@ class Score:
         self._bind(live, recorded)
         return None
 
-    def _same(self, recorded: Recorded, request: LlmRequest, key: bytes) -> bool:
-        theirs = recorded.request
-        if (theirs.method, theirs.host) != (request.method, request.host):
-            return False
-        return recorded.key(self._rules) == key
-
     def _settle_claims(self, live: Live, recorded: Recorded) -> None:
         """Whoever stood for the recording that this one turned out to be stands for this one's."""
         mine, live.claim = live.claim, None
@@ -338,19 +335,22 @@ class Score:
                 other.claim = mine
                 return
         if mine is not None:
-            mine.head.done = False
-            self._first = 0
+            self._undone(mine.head)
+            self._left.give_back(mine)
 
     def _bind(self, live: Live, recorded: Recorded) -> None:
         live.recorded = recorded
-        if self._left.pop(recorded.seq, None) is not None:
+        if self._left.take(recorded):
             self._spent[recorded.key(self._rules)] += 1
         if recorded.talk is not None and self.talks.of(live.request.exchange) is None:
             self.talks.begun(live.request.exchange, recorded.talk.lane)
 
     def _miss(self, live: Live, candidates: Iterable[Recorded]) -> Miss:
+        if self._has_missed:  # the replay is ending, and who asks meanwhile is not looked into
+            return Miss(live.request, "", "")
+        self._has_missed = True
         mine = live.gathered.canonical(self._rules)
-        theirs = [(one.seq, one.gathered.canonical(self._rules)) for one in candidates]
+        theirs = [(one.seq, one.gathered.canonical(self._rules)) for one in islice(candidates, MAX_COMPARED)]
         return Miss(live.request, "", self._nearest(mine, theirs))
 
     def _response_end(self, event: LlmResponseEnd) -> Miss | None:
@@ -417,7 +417,7 @@ class Score:
 
     def _undone(self, action: Action) -> None:
         action.done = False
-        self._first = 0
+        self._first = min(self._first, bisect_left(self._blocking, action.seq, key=lambda one: one.seq))
 
     def _passed(self, seq: int, time_ns: int) -> None:
         if seq > self._last[0]:
@@ -445,11 +445,6 @@ class Score:
         WebSocketMessage: _conversed,
     }
     """Who takes an event of which type."""
-
-
-def _head_of(request: LlmRequest) -> tuple[str, str, str]:
-    """Return what a request that is under way is told apart by: the rest is compared at its end."""
-    return (request.method, request.host, request.path)
 
 
 def _words_of_waiting(part: Part) -> str:

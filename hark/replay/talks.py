@@ -10,6 +10,7 @@ Not done here: the turns in which the other side's parts come, which is `hark.re
 """
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -68,7 +69,7 @@ class Talk:
     @property
     def is_cut(self) -> bool:
         """Tell whether it was ended from outside, so that how much the agent said last was chance."""
-        return any(isinstance(part.piece, Failed) for part in self.parts)
+        return any(isinstance(part.piece, Failed) for part in reversed(self.parts))
 
     def event_at(self, place: int) -> int:
         """Return the event in which what stands at a place of the stream was said, or the last one."""
@@ -88,6 +89,8 @@ class LiveTalk:
     """The part that comes next."""
     hushed: bool = False
     over: bool = False
+    told: int = 0
+    """How many of the acts are known to be done."""
 
     @property
     def part(self) -> Part | None:
@@ -124,6 +127,15 @@ class Talks:
         self._live: dict[int, LiveTalk] = {}
         self._held: dict[int, LiveTalk] = {}
         """Who stands for a recorded one, by its first event."""
+        self._lanes: dict[Lane, list[Talk]] = defaultdict(list)
+        self._next: dict[Lane, int] = defaultdict(int)
+        """Of a lane, before which place each one has somebody who stands for it."""
+        self._place: dict[int, int] = {}
+        self._part_of: dict[int, Talk] = {}
+        for talk in recorded:
+            self._place[talk.seq] = len(self._lanes[talk.lane])
+            self._lanes[talk.lane].append(talk)
+            self._part_of |= dict.fromkeys((part.seq for part in talk.parts), talk)
 
     def of(self, number: int) -> LiveTalk | None:
         """Return a conversation of the replay's."""
@@ -131,26 +143,36 @@ class Talks:
 
     def whose(self, part: Part) -> LiveTalk | None:
         """Return the conversation in which a part comes next."""
-        return next((live for live in self._live.values() if live.part is part), None)
+        talk = self._part_of.get(part.seq)
+        live = None if talk is None else self._held.get(talk.seq)
+        return live if live is not None and live.part is part else None
 
     def begun(self, number: int, lane: Lane) -> Differs | None:
         """Take the beginning of one."""
-        talk = next((one for one in self._recorded if one.lane == lane and one.seq not in self._held), None)
+        talk = self._free(lane)
         if talk is None:
-            times = sum(one.lane == lane for one in self._recorded)
+            times = len(self._lanes.get(lane, ()))
             often = f"it is made once more than the {times} times" if times else "none was recorded"
             return Differs(f"no recording for {Talk(lane, -1)}: {often}", -1)
         self._live[number] = self._held[talk.seq] = live = LiveTalk(talk)
         self._tell(live)
         return None
 
+    def _free(self, lane: Lane) -> Talk | None:
+        """Return the first recorded one of a lane that nobody stands for."""
+        talks = self._lanes.get(lane, [])
+        while self._next[lane] < len(talks) and talks[self._next[lane]].seq in self._held:
+            self._next[lane] += 1
+        return talks[self._next[lane]] if self._next[lane] < len(talks) else None
+
     def said(self, number: int, data: bytes) -> Differs | None:
         """Take what the agent said."""
         live = self._live.get(number)
         if live is None:
             return None
+        at = len(live.said)
         live.said += data
-        if not _begins(live.talk, live.said) and not self._become(live):
+        if not _goes_on(live.talk, at, data) and not self._become(live):
             return _difference(live)
         self._tell(live)
         return None
@@ -197,16 +219,19 @@ class Talks:
                 yield f"the agent said {len(live.said)} of {len(talk.said)} bytes in {talk} (event {at})"
 
     def _tell(self, live: LiveTalk) -> None:
-        for upto, action in live.talk.acts:
-            if upto <= len(live.said) and not action.done:
+        acts = live.talk.acts
+        while live.told < len(acts) and acts[live.told][0] <= len(live.said):
+            action = acts[live.told][1]
+            live.told += 1
+            if not action.done:
                 self._do(action)
         if live.hushed and live.talk.hushed is not None and not live.talk.hushed.done:
             self._do(live.talk.hushed)
 
     def _become(self, live: LiveTalk) -> bool:
         """Stand for another one, if what was said fits it; whoever stood for that takes this one's place."""
-        for talk in self._recorded:
-            if talk.lane != live.talk.lane or talk is live.talk or not live.could_be(talk):
+        for talk in self._lanes[live.talk.lane]:
+            if talk is live.talk or not live.could_be(talk):
                 continue
             other = self._held.get(talk.seq)
             if other is None or (not other.over and other.could_be(live.talk)):
@@ -223,10 +248,11 @@ class Talks:
             for action in (*(action for _, action in one.acts), one.hushed):
                 if action is not None and action.done:
                     self._undo(action)
-        live.talk, self._held[talk.seq] = talk, live
+        live.talk, live.told, self._held[talk.seq] = talk, 0, live
         del self._held[was.seq]
+        self._next[was.lane] = min(self._next[was.lane], self._place[was.seq])
         if other is not None:
-            other.talk, self._held[was.seq] = was, other
+            other.talk, other.told, self._held[was.seq] = was, 0, other
             self._tell(other)
 
 
@@ -254,6 +280,14 @@ def _begins(talk: Talk, said: bytearray) -> bool:
     if talk.lane[0] == PUBLISHED:
         return True  # not compared: rule `published`
     return talk.said.startswith(said) or (talk.is_cut and said.startswith(talk.said))
+
+
+def _goes_on(talk: Talk, at: int, data: bytes) -> bool:
+    """Tell whether what is said behind a place that was as recorded is as recorded as well."""
+    if talk.lane[0] == PUBLISHED:
+        return True  # not compared: rule `published`
+    recorded = talk.said[at : at + len(data)]
+    return recorded == data or (data.startswith(recorded) and talk.is_cut)
 
 
 def _difference(live: LiveTalk) -> Differs:

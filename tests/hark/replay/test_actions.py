@@ -13,6 +13,7 @@ from hark.replay.actions import actions
 from hark.replay.canonical import Rules
 from hark.replay.diverge import compare
 from tests.hark.replay.run import answered, asked, frames, run, websocket
+from tests.support.steps import steps
 
 
 def seen(events, rules=None):
@@ -257,3 +258,17 @@ def test_what_is_ignored_in_a_message_is_ignored_in_the_call_that_it_makes():
 
     assert compare(actions(told(1), rules), actions(told(2), rules)).first is None
     assert compare(actions(told(1)), actions(told(2))).first is not None
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda n: ev.FsManifest({"/bin/sh": n.to_bytes(32)}, "programs"),
+        lambda n: ev.EgressAttempt("a.example", n, "tcp") if n % 4 < 2 else ev.EgressDecision("a.example"),
+    ],
+)
+def test_four_times_as_many_events_are_four_times_the_work(made):
+    few, many = (steps(lambda n=count: seen(list(map(made, range(n))))) for count in (100, 400))
+    assert few > 100
+    assert many < few * 6

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hark.bundle.events import LlmRequest
 from hark.replay.canonical import canonical
 from hark.replay.difference import SHOWN, common, of_bytes, of_fields, of_requests
+from tests.support.steps import steps
 
 HOSTILE = "\x1b[2J\u202e"
 
@@ -136,3 +137,15 @@ PAIRS = st.lists(st.tuples(st.binary(max_size=2), st.none() | st.binary(max_size
 @given(PAIRS, PAIRS)
 def test_lists_of_fields_differ_or_do_not(one, other):
     assert bool(list(of_fields("query", one, other))) is (one != other)
+
+
+@pytest.mark.attack
+def test_four_times_as_many_headers_are_four_times_the_work():
+    def differing(count):
+        was = [(b"x-%d" % number, b"1") for number in range(count)]
+        now = [(name, b"2") for name, _ in was]
+        return lambda: len(list(of_fields("header", was, now)))
+
+    few, many = (steps(differing(count)) for count in (100, 400))
+    assert few > 100
+    assert many < few * 6
