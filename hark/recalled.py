@@ -21,7 +21,7 @@ from hark.errors import BundleError, ReplayError, TruncatedError
 from hark.unchanged import Unchanged
 from hark.verify.result import BROKEN, REJECTED, TRUNCATED, Result
 from hark.verify.steps import verify
-from hark.visible import visible
+from hark.visible import quoted
 
 PROGRAMS: Final = "programs"
 """Root of the manifest that lists every program that was executed."""
@@ -222,10 +222,8 @@ def _refuse_unfit(recalled: Recalled) -> None:
     if recalled.end is not None:
         word, detail = outcome.split(recalled.end.reason)
         if word == outcome.NEVER_STARTED:
-            raise ReplayError(f"there is no run in it: it never started ({visible(detail)})")
+            raise ReplayError(f"there is no run in it: it never started ({quoted(detail)})")
         if word == outcome.RECORDER_FAILED:
-            raise ReplayError(
-                f"its recorder failed, so that what is missing is not known ({visible(detail)})"
-            )
+            raise ReplayError(f"its recorder failed, so that what is missing is not known ({quoted(detail)})")
     if recalled.boundary is None and not recalled.truncated:
         raise ReplayError("it was not recorded by hark: it does not say as which user the agent ran")

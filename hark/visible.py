@@ -23,6 +23,7 @@ VARIATION_SELECTORS: Final = (
 
 
 MORE: Final = "…"  # what we put behind what is cut; else plain text has none
+QUOTE: Final = '\\"'
 MAX_KNOWN: Final = 4096  # characters whose escapes are remembered; a page of text has some hundred
 
 
@@ -41,6 +42,8 @@ class _Escapes(dict[int, str]):
 
 
 BACKSLASH: Final = 0x5C
+WORD: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@:/.+~%=#?&!*_-")
+"""What a name may hold that stands bare in a sentence: no space, no comma, no bracket, no quote."""
 _RECORDED: Final = _Escapes("\\\\")
 _OURS: Final = _Escapes("\\")
 
@@ -50,6 +53,16 @@ def visible(text: str) -> str:
     if "\\" not in text and _is_simple(text):
         return text
     return text.translate(_RECORDED)
+
+
+def quoted(text: str) -> str:
+    """Recorded `text` in quotes, for a sentence of ours: it cannot end the quotes, and so claims nothing."""
+    return f'"{visible(text).replace('"', QUOTE)}"'
+
+
+def named(text: str) -> str:
+    """A recorded name inside a sentence of ours: bare where it is one plain word, else in quotes."""
+    return text if text and WORD.issuperset(text) else quoted(text)
 
 
 def printable(text: str) -> str:

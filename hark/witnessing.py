@@ -19,7 +19,7 @@ from hark.bundle.walk import BundleFile
 from hark.errors import BundleError, TruncatedError, UpstreamError, UsageError
 from hark.verify.result import BROKEN, REJECTED, TRUNCATED, Result
 from hark.verify.steps import verify
-from hark.visible import visible
+from hark.visible import named, visible
 
 PATH: Final = "/add-checkpoint"
 MAX_SAID: Final = 200  # characters of what a witness says when it refuses
@@ -68,13 +68,13 @@ def _asked(url: str, who: Verifier, signed: Note, ask: Ask) -> note.Signature:
         known = _size(url, body)
         if known != size:
             raise BundleError(
-                f"the witness {visible(who.name)} has cosigned another record of this run, of {known} entries"
+                f"the witness {named(who.name)} has cosigned another record of this run, of {known} entries"
                 f" where this one has {size}: keep both, since one of them was not there first"
             )
         status, body = _posted(url, size, signed, ask)
     if status == 409:
         raise BundleError(
-            f"the witness {visible(who.name)} has cosigned another record of this run, of as many entries:"
+            f"the witness {named(who.name)} has cosigned another record of this run, of as many entries:"
             " keep both, since one of them was not there first"
         )
     if status != 200:
@@ -116,6 +116,4 @@ def _line_of(url: str, who: Verifier, signed: Note, body: bytes) -> note.Signatu
         if (line.name, line.key_id) == (who.name, who.key_id):
             note.cosigned_at(Note(signed.text, (line,)), who)
             return line
-    raise UpstreamError(
-        f"the witness at {url} is not {visible(who.name)}: it signed with another key or name"
-    )
+    raise UpstreamError(f"the witness at {url} is not {named(who.name)}: it signed with another key or name")

@@ -21,6 +21,8 @@ USERNAME: Final = "1.3.6.1.4.1.57264.1.7"
 """Fulcio's kind of subject that is neither an address nor a URI."""
 UTF8_STRING: Final = 0x0C  # X.690, 8.1.2 and table 1 of X.680
 SHORT: Final = 0x80  # from this length on, another byte holds it (X.690, 8.1.3)
+LATE: Final = ("extensions", "issuer", "subject", "not_valid_before_utc", "not_valid_after_utc")
+"""What the library reads when it is asked for, and not when it loads a certificate."""
 MAX_TEXT: Final = 0xFF  # bytes of an identity or issuer; Fulcio's have under 200
 
 
@@ -36,7 +38,9 @@ def load(der: bytes) -> Any:
         raise MalformedError(f"the certificate is larger than {MAX_CERTIFICATE} bytes")
     try:
         certificate = load_der_x509_certificate(der)
-        _ = certificate.extensions, certificate.public_key(), certificate.not_valid_before_utc
+        for read_late in LATE:
+            getattr(certificate, read_late)
+        certificate.public_key()
     except Exception as error:  # noqa: BLE001 - hostile DER: the library names no root of its errors
         raise MalformedError(f"the certificate cannot be read ({type(error).__name__})") from None
     return certificate

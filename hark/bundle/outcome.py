@@ -1,13 +1,14 @@
 """How a run ended: the words of RunEnd's reason, and what a person is told about them.
 
 What always holds: only plain `exit` with code 0 counts as success; a reason that we do not know is quoted,
-never taken for a good end. Text from the file is made visible before it becomes part of a sentence.
+never taken for a good end. Text from the file stands in quotes inside a sentence, so that it cannot pass
+for what hark says.
 """
 
 from typing import Final
 
 from hark.bundle.bounds import RunEnd
-from hark.visible import visible
+from hark.visible import WORD, named, quoted
 
 EXIT: Final = "exit"
 SIGNAL: Final = "signal"
@@ -45,7 +46,8 @@ def split(text: str) -> tuple[str, str]:
 
 def _by_itself(text: str) -> bool:
     word, detail = split(text)
-    return word == EXIT and (not detail or detail.startswith(_AFTER))
+    after = detail.startswith(_AFTER) and WORD.issuperset(detail.removeprefix(_AFTER))
+    return word == EXIT and (not detail or after)
 
 
 def succeeded(end: RunEnd | None) -> bool:
@@ -59,10 +61,10 @@ def describe(end: RunEnd | None) -> str:
         return "how the run ended is not recorded"
     word, detail = split(end.reason)
     if _by_itself(end.reason):
-        noted = f" ({visible(detail)})" if detail else ""
+        noted = f" ({detail})" if detail else ""
         return f"the run ended with exit code {end.exit_code}{noted}"
     if word == SIGNAL and detail:
-        return f"the run was ended by signal {visible(detail)}"
+        return f"the run was ended by signal {named(detail)}"
     if word in _WORDS:
-        return f"{_WORDS[word]} ({visible(detail)})" if detail else _WORDS[word]
-    return f'the run ended for the reason "{visible(end.reason)}"'
+        return f"{_WORDS[word]} ({quoted(detail)})" if detail else _WORDS[word]
+    return f"the run ended for the reason {quoted(end.reason)}"

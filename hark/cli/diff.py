@@ -143,9 +143,9 @@ def _tone(how: str) -> str:
 
 
 def _heading(side: "Side") -> str:
-    from hark.visible import visible
+    from hark.visible import named, visible
 
-    run_id, command = visible(side.verified.header.run_id), visible(" ".join(side.start.argv))
+    run_id, command = named(side.verified.header.run_id), visible(" ".join(side.start.argv))
     return (
         f"{visible(side.path)}: run {run_id}, {side.verified.verdict}, {len(side.streams)} actions: {command}"
     )

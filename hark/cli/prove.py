@@ -171,10 +171,10 @@ def _verdict(checked: "Checked") -> str:
     """
     from hark import prove
     from hark.bundle.bounds import kind_name
-    from hark.visible import visible
+    from hark.visible import named
 
     proof = checked.file.proof
-    run = f"run {visible(checked.file.run)}"
+    run = f"run {named(checked.file.run)}"
     what, then = ", whose kind and content the proof does not show", ","
     if checked.kind is not None:
         what, then = f" ({kind_name(checked.kind)})", ""

@@ -24,16 +24,16 @@ def report(checked: "Checked") -> list[str]:
 def _verdict(checked: "Checked") -> str:
     from hark import prove
     from hark.bundle.bounds import kind_name
-    from hark.visible import visible
+    from hark.visible import named
 
     kind = ", whose kind and content the proof does not show,"
     if checked.kind is not None:
         kind = f" ({kind_name(checked.kind)})"
     if checked.source == prove.FROM_OUTSIDE and not checked.pinned:
-        claim = f"that it is in run {visible(checked.run)} is the file's word"
+        claim = f"that it is in run {named(checked.run)} is the file's word"
         return f"PROVED: event {checked.seq}{kind} is under your root; {claim}"
     known = checked.source != prove.FROM_UNKNOWN_KEY or _own(checked)
-    return f"{'PROVED' if known else 'UNVOUCHED'}: event {checked.seq}{kind} is in run {visible(checked.run)}"
+    return f"{'PROVED' if known else 'UNVOUCHED'}: event {checked.seq}{kind} is in run {named(checked.run)}"
 
 
 def _source(checked: "Checked") -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hark.bundle.tree_head import TreeHead
 from hark.verify.result import ANCHOR_REJECTED, ANCHORED, REJECTED, UNCHECKABLE, AnchorResult, Finding
-from hark.visible import visible
+from hark.visible import printable
 
 STEP = 14
 ANCHOR_STEP = 15
@@ -44,4 +44,4 @@ def check_anchors(
         words.append(f"{what}{f': {why}' if why else ''}")
     elif required and not held:
         words.append(f"no anchor of it holds, and one was asked for{f': {why}' if why else ''}")
-    return [Finding(REJECTED, ANCHOR_STEP, visible(one)) for one in words]
+    return [Finding(REJECTED, ANCHOR_STEP, printable(one)) for one in words]

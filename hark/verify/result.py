@@ -1,8 +1,8 @@
 """The verdict as a value: what `hark verify`, the report and JSON all print.
 
 What always holds: there is one verdict and one line for it; the worst finding decides both and the exit
-code; what the verdict does not say stands beside it in words. Text from the file is made visible before it
-is quoted.
+code; what the verdict does not say stands beside it in words. Text from the file stands in quotes unless it
+is one plain word, so that it cannot pass for a part of the verdict.
 """
 
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from hark.bundle.bounds import RunEnd, kind_name
 from hark.bundle.header import Header
 from hark.bundle.lineage import ORIGINAL, Lineage, lineage_of
 from hark.bundle.outcome import describe
-from hark.visible import visible
+from hark.visible import named, printable, quoted, visible
 
 VERIFIED: Final = "VERIFIED"
 TRUNCATED: Final = "TRUNCATED"
@@ -69,10 +69,12 @@ class AnchorResult(NamedTuple):
     """Whether the identity is one that the caller asked for."""
 
     def under(self) -> str:
-        """Whose certificate it is, in the file's own text; empty where the run's key anchored."""
+        """Whose certificate it is; empty where the run's key anchored."""
         if not self.identity:
             return ""
-        return f"under the identity {self.identity}, for which {self.issuer or 'nobody'} vouches"
+        return (
+            f"under the identity {named(self.identity)}, for which {named(self.issuer or 'nobody')} vouches"
+        )
 
     def when(self) -> str:
         """The time that somebody else vouches for, to the second."""
@@ -83,13 +85,13 @@ class AnchorResult(NamedTuple):
     def sentence(self) -> str:
         """Everything that there is to say of it."""
         if self.state != ANCHORED:
-            return f"Its anchor is {self.state}: {visible(self.why)}."
+            return f"Its anchor is {self.state}: {printable(self.why)}."
         where = f"entry {self.number} of {visible(self.log)}"
         words = f"It is anchored: {where}, {self.when()} by {visible(self.clock)}"
         if self.identity:
-            words += f", {visible(self.under())}"
+            words += f", {self.under()}"
         if self.witnesses:
-            words += f", cosigned by {', '.join(map(visible, self.witnesses))}"
+            words += f", cosigned by {', '.join(map(named, self.witnesses))}"
         return f"{words}."
 
     def record(self) -> dict[str, object]:
@@ -116,14 +118,14 @@ class Cosignature(NamedTuple):
 
         if not self.checked:
             return (
-                f"A cosignature in the name of {visible(self.name)} stands under its checkpoint"
+                f"A cosignature in the name of {named(self.name)} stands under its checkpoint"
                 " and was not checked: -witness KEY does."
             )
         try:
             when = strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(self.time))
         except (OverflowError, OSError, ValueError):  # a time beyond every calendar
             when = f"at second {self.time}"
-        return f"It is cosigned by {visible(self.name)}, {when}."
+        return f"It is cosigned by {named(self.name)}, {when}."
 
 
 class Tlog(NamedTuple):
@@ -207,17 +209,17 @@ class Result(NamedTuple):
         if self.unsafe:
             parts.append("UNSAFE: every host was allowed (--unsafe-allow-all)")
         if self.uncontained:
-            parts.append(f"UNCONTAINED: recorded in {visible(self.uncontained)}, with no boundary around it")
+            parts.append(f"UNCONTAINED: recorded in {quoted(self.uncontained)}, with no boundary around it")
         if self.verdict == VERIFIED:
             parts.append(self._signature())
             if self.anchored:
                 parts.append(f"anchored {self._anchor()}")
             elif self.anchors:
                 parts.append("anchor not checkable")
-            named = [one for one in self.cosignatures if one.checked]
-            if named:
-                parts.append(f"cosigned by {', '.join(visible(one.name) for one in named)}")
-        parts.append(f"run {visible(self.header.run_id)}")
+            checked = [one for one in self.cosignatures if one.checked]
+            if checked:
+                parts.append(f"cosigned by {', '.join(named(one.name) for one in checked)}")
+        parts.append(f"run {named(self.header.run_id)}")
         return f"{self.verdict}: {', '.join(parts)}"
 
     def said_of_anchors(self) -> list[str]:
@@ -233,7 +235,7 @@ class Result(NamedTuple):
         if not first.identity:
             return first.when()
         whose = "the expected identity" if first.expected else "an identity that nobody asked for,"
-        return f"{first.when()} under {whose} {visible(first.identity)} ({visible(first.issuer or 'nobody')})"
+        return f"{first.when()} under {whose} {named(first.identity)} ({named(first.issuer or 'nobody')})"
 
     def _signature(self) -> str:
         if not self.public_key:

@@ -47,7 +47,7 @@ def test_a_run_at_a_limit_ends_with_124_and_says_which_in_words_and_on_the_recor
     (end,) = at.events("RunEnd")
     assert end["reason"].startswith(f"interrupted: limits.{key} was reached: ")
     assert end["exit_code"] == 124
-    assert f"VERIFIED: the run was interrupted (limits.{key} was reached: " in at.verdict()
+    assert f'VERIFIED: the run was interrupted ("limits.{key} was reached: ' in at.verdict()
     if key in {"processes", "memory", "disk"}:
         (boundary,) = at.events("Boundary")
         assert any(note.startswith(f"limits.{key} ") for note in boundary["notes"])
@@ -135,7 +135,7 @@ def test_the_record_does_not_grow_beyond_its_largest_size_and_is_sealed(at: Desk
     assert "record.max_bytes was reached: the record may not grow beyond 2097152 bytes" in ended.stderr
     assert not (at.project / "finished").exists()
     assert 1 << 20 < at.bundle.stat().st_size <= 2 << 20
-    assert "VERIFIED: the run was interrupted (record.max_bytes was reached" in at.verdict()
+    assert 'VERIFIED: the run was interrupted ("record.max_bytes was reached' in at.verdict()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")

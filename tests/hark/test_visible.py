@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from hark.visible import printable, visible, visible_bytes
+from hark.visible import named, printable, quoted, visible, visible_bytes
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,17 @@ def test_bytes_outside_utf_8_are_told_from_characters():
     assert visible_bytes(b"\xff\x9b") == "\\xff\\x9b"
     assert visible_bytes("\x9b".encode()) == "\\u009b"
     assert visible_bytes("é\n".encode()) == "é\\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "bare", "within"),
+    [
+        ("01J8X0", "01J8X0", '"01J8X0"'),
+        ("a, b", '"a, b"', '"a, b"'),
+        ('a"b', '"a\\"b"', '"a\\"b"'),
+        ('a\\"b', '"a\\\\\\"b"', '"a\\\\\\"b"'),
+        ("", '""', '""'),
+    ],
+)
+def test_a_recorded_name_cannot_leave_its_place_in_a_sentence(text, bare, within):
+    assert (named(text), quoted(text)) == (bare, within)

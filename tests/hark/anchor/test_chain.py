@@ -129,3 +129,12 @@ def test_an_identity_is_an_address_a_uri_or_a_name_that_fulcio_writes():
 def test_an_issuer_that_is_not_written_as_text_is_malformed(data):
     with pytest.raises(MalformedError, match="a name in the certificate"):
         chain.identity(issued(x509.RFC822Name("me@x.example"), (chain.ISSUER[0], data)))
+
+
+def test_a_name_that_is_read_only_when_asked_for_is_read_at_once(log):
+    readable = certificate(log, certificates.new_key())
+    name = chain.load(readable).issuer.rfc4514_string().partition("=")[2].partition(",")[0].encode()
+    spoilt = readable.replace(name, b"\xff\xfe" + name[2:])
+    assert spoilt != readable
+    with pytest.raises(MalformedError):
+        chain.load(spoilt)

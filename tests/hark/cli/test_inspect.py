@@ -88,6 +88,7 @@ def test_json_has_every_field_and_bytes_as_text_or_hex(bundle):
         "host": "api.example", "method": "POST", "path": "/v1/chat?q=1",
         "headers": {"content-type": "application/json"}, "body": {"text": '{"a": 1}\n{"b": 2}'},
         "request_key": {"hex": ""}, "occurrence": 0, "streaming": False, "exchange": 1, "raw_headers": [],
+        "process": 0,
     }  # fmt: skip
     assert records[7]["fields"]["data"] == {"hex": "ff0062696e617279"}
     assert records[8]["fields"]["raw_headers"][1] == [{"text": "set-cookie"}, {"hex": "623dff"}]

@@ -96,7 +96,7 @@ def test_another_program_comes_first():
     [
         (
             RunEnd(0, 127, "never-started: not found"),
-            "of the recorded run: the run never started (not found)",
+            'of the recorded run: the run never started ("not found")',
         ),
         (RunEnd(0, 1, "recorder-failed"), "of the recorded run: the recorder failed and the run was ended"),
         (RunEnd(0, 1, "fork-diverged"), "of the recorded run: the fork diverged from its parent"),

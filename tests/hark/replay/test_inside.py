@@ -111,7 +111,7 @@ def test_equal_runs_are_told_to_be():
 
 def test_a_run_that_never_started_is_told_before_all_else():
     events = [RunEnd(0, 127, "never-started: not found")]
-    assert told(events, events)[0] == "of the recorded run: the run never started (not found)"
+    assert told(events, events)[0] == 'of the recorded run: the run never started ("not found")'
     assert told(events, events)[1]["equal"] is False
 
 

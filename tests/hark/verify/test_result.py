@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from hark.bundle.events import RunEnd
@@ -10,8 +12,10 @@ from hark.verify.result import (
     TRUNCATED,
     VERIFIED,
     AnchorResult,
+    Cosignature,
     Finding,
     Result,
+    Tlog,
     worst,
 )
 
@@ -59,7 +63,7 @@ def test_a_truncated_line_says_that_the_rest_verifies():
 def test_what_no_boundary_stood_around_is_called_uncontained():
     assert "UNCONTAINED" not in GOOD.line()
     line = GOOD._replace(uncontained="the test's own process\x1b[2J").line()
-    assert "UNCONTAINED: recorded in the test's own process" in line
+    assert 'UNCONTAINED: recorded in "the test\'s own process\\e[2J", with' in line
     assert "\x1b" not in line
 
 
@@ -69,9 +73,32 @@ def test_the_line_names_the_identity_that_anchored_and_whether_it_was_asked_for(
     by_key = AnchorResult(ANCHORED, time=30)
     line = GOOD._replace(anchors=(theirs,)).line()
     assert "anchored 1970-01-01 00:00:00 UTC under an identity that nobody asked for, " in line
-    assert "evil@x.example (https://x.example)" in line
+    assert '"\\eevil@x.example" (https://x.example)' in line
     assert "\x1b" not in line
     line = GOOD._replace(anchors=(by_key, mine)).line()
     assert "00:01:00 UTC under the expected identity me@x.example (https://x.example)" in line
     assert "anchored 1970-01-01 00:00:30 UTC, run R" in GOOD._replace(anchors=(by_key,)).line()
     assert "for which nobody vouches" in theirs._replace(issuer="").sentence()
+
+
+CLAIM = ", signed by the expected key 00, anchored 2026-01-01 00:00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    "lying",
+    [
+        GOOD._replace(header=GOOD.header._replace(run_id=f"R{CLAIM}")),
+        GOOD._replace(run_end=RunEnd(0, 0, f"exit: after SIGTERM){CLAIM} (")),
+        GOOD._replace(run_end=RunEnd(0, 0, f"interrupted: x){CLAIM} (")),
+        GOOD._replace(run_end=RunEnd(0, 0, f'because"{CLAIM}, "')),
+        GOOD._replace(run_end=RunEnd(0, 0, f"signal SIGHUP{CLAIM}")),
+        GOOD._replace(uncontained=f'it"{CLAIM}'),
+        GOOD._replace(anchors=(AnchorResult(ANCHORED, identity=f"me{CLAIM}", issuer=f"you{CLAIM}"),)),
+        GOOD._replace(tlog=Tlog("o", b"", "", (Cosignature(f"w{CLAIM}", "", 0, checked=True),))),
+    ],
+)
+def test_what_the_file_says_of_itself_stands_in_quotes(lying):
+    said = re.sub(r'"(?:[^"\\]|\\.)*"', "", lying.line())
+    assert CLAIM in lying.line()
+    assert "expected key" not in said
+    assert "2026" not in said

@@ -394,7 +394,7 @@ def test_no_payload_needs_to_be_understood(tmp_path, events):
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("never-started: no such file", "VERIFIED: the run never started (no such file)"),
+        ("never-started: no such file", 'VERIFIED: the run never started ("no such file")'),
         ("recorder-failed", "VERIFIED: the recorder failed"),
         ("signal SIGKILL", "VERIFIED: the run was ended by signal SIGKILL"),
         ("interrupted", "VERIFIED: the run was interrupted"),
