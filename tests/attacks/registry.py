@@ -72,6 +72,12 @@ class Attack:
 
 
 _registered: Final[list[Attack]] = []
+_without: Final[list[object]] = []
+
+
+def patience(hasty: float = 1.5) -> float:
+    """Seconds to wait for what comes where hark is whole: it may never where a defence is off."""
+    return hasty if _without else 60.0
 
 
 def attack(*, trap: int, name: str) -> Callable[[type[Attempt]], type[Attempt]]:
@@ -95,8 +101,12 @@ def run_without(
     """The same attack while `defence()` keeps one defence away."""
 
     def bare() -> Outcome:
-        with defence():
-            return run()
+        _without.append(defence)
+        try:
+            with defence():
+                return run()
+        finally:
+            _without.pop()
 
     return bare
 

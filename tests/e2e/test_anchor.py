@@ -72,7 +72,7 @@ def test_ctrl_c_while_a_log_is_silent_leaves_the_run_as_it_ended(rootless: Desk)
         log.lie("v2", "hang")
         words = ("run", "-o", rootless.bundle, *anchoring(log), "--", "sh", "-c", "exit 7")
         with rootless.start(*words, process_group=0) as process:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             while not rootless.bundle.exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
             time.sleep(1.0)

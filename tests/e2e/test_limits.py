@@ -55,7 +55,7 @@ def test_a_run_at_a_limit_ends_with_124_and_says_which_in_words_and_on_the_recor
 
 @pytest.mark.parametrize("key", LIMITS)
 def test_below_its_limit_a_run_ends_its_own_way(rootless: Desk, key: str) -> None:
-    line, _, _ = LIMITS[key]
+    line = 'time = "60s"' if key == "time" else LIMITS[key][0]
     rootless.write("policy.toml", f"[limits]\n{line}\n")
     script = "sleep 0.1 & wait; echo x > /tmp/x; getent hosts evil.test; exit 3"
     ok(rootless.run("-policy", "policy.toml", "--", "sh", "-c", script), 3)
@@ -127,7 +127,7 @@ def test_a_body_and_a_header_of_backslashes_do_not_stop_the_recorder(rootless: D
 
 def test_the_record_does_not_grow_beyond_its_largest_size_and_is_sealed(at: Desk) -> None:
     at.write("upload", os.urandom(8 << 20))
-    script = "curl -sS -T upload https://api.example/upload; sleep 3; touch finished"
+    script = "curl -sS -T upload https://api.example/upload; sleep 60; touch finished"
     with serving("api.example") as server:
         options = at.toward(server, "api.example", policy='[record]\nmax_bytes = "2MiB"\n')
         ended = ok(at.run(*options, "--", "sh", "-c", script), 124)
@@ -149,7 +149,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_123_and_what_there_is_verifies(a
         script = "head -c 4194304 /dev/urandom > upload; curl -sS -T upload https://api.example/upload;"
         with serving("api.example") as server:
             options = at.toward(server, "api.example")
-            waiting = f"{script} sleep 3; touch finished"
+            waiting = f"{script} sleep 60; touch finished"
             ended = ok(at.hark("run", *options, "--", "sh", "-c", waiting), 123)
             assert sum(len(request.body) for request in server.seen) < 1 << 20
         assert "No space left on device; the run cannot go on unrecorded" in ended.stderr

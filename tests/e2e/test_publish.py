@@ -36,7 +36,7 @@ def serving(at: Desk, command: str, port: int = 8000) -> Iterator[int]:
 
 def fetch(port: int, path: str = "/") -> bytes:
     """As a browser that is told to try again."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
             with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(

@@ -154,7 +154,7 @@ def test_it_looks_by_itself_until_it_is_stopped(file: Path) -> None:
     followed = Followed(file)
     followed.follower.start()
     file.write_bytes(TWO)
-    deadline = 100
+    deadline = 600
     while not followed.taken and deadline:
         followed.follower._stopping.wait(0.1)
         deadline -= 1

@@ -29,8 +29,9 @@ for _ in range(80):
     else:
         alive += 1
 print(alive)
-time.sleep(0.5)
+time.sleep(PAUSE)
 """
+FEWER: Final = BOMB.replace("range(80)", "range(40)").replace("PAUSE", "0.5")
 THREADS: Final = """
 import threading, time
 for _ in range(80):
@@ -39,13 +40,13 @@ for _ in range(80):
     except RuntimeError:
         time.sleep(0.01)
 print("all")
-time.sleep(0.5)
+time.sleep(PAUSE)
 """
 HOG: Final = """
 import time
 held = [bytearray(1 << 20) for _ in range(256)]
 print("held")
-time.sleep(0.5)
+time.sleep(PAUSE)
 """
 MANY_HOGS: Final = """
 import os, time
@@ -53,14 +54,14 @@ for _ in range(8):
     if os.fork() == 0:
         held = bytearray(b"x" * (32 << 20))
         time.sleep(60)
-time.sleep(2)
+time.sleep(PAUSE)
 print("held")
 """
 HIDDEN_HOG: Final = """
 import ctypes, threading, time
 def hold():
     held = bytearray(b"x" * (256 << 20))
-    time.sleep(2)
+    time.sleep(PAUSE)
     print("held", flush=True)
 threading.Thread(target=hold).start()
 ctypes.CDLL(None).pthread_exit(None)
@@ -75,7 +76,7 @@ for _ in range(16):
     ctypes.memset(place, 1, size)
     libc.shmdt(ctypes.c_void_p(place))
 print("held")
-time.sleep(0.5)
+time.sleep(PAUSE)
 """
 MOUNTS: Final = """
 import ctypes, os, time
@@ -92,7 +93,7 @@ with open("/tmp/an own/file", "wb") as file:
     for _ in range(256):
         file.write(bytes(1 << 20))
 print("held")
-time.sleep(0.5)
+time.sleep(PAUSE)
 """
 FILLER: Final = """
 import time
@@ -105,7 +106,7 @@ for name in ("/tmp", "/var/tmp", "/dev/shm", "/home/agent"):
         except OSError:
             pass
 print(wrote)
-time.sleep(0.5)
+time.sleep(PAUSE)
 """
 EMPTY_FILES: Final = """
 import time
@@ -115,7 +116,7 @@ for number in range(20000):
     except OSError:
         break
 print(number)
-time.sleep(0.5)
+time.sleep(PAUSE)
 """
 
 ATTACKS: Final = (
@@ -161,7 +162,7 @@ def _off() -> None:
 def test_the_run_ends_and_says_which_limit_was_passed(
     key: str, program: str, limits: Limits, who: str
 ) -> None:
-    result = python(program, limits=limits, who=who, nested=program == MOUNTS)
+    result = python(program.replace("PAUSE", "60"), limits=limits, who=who, nested=program == MOUNTS)
     assert result.ended is not None, result.error
     assert (result.ended.limit or "").startswith(f"limits.{key} was reached: "), (result, result.err)
     assert result.ended.killed is None
@@ -172,7 +173,7 @@ def test_the_run_ends_and_says_which_limit_was_passed(
 def test_without_the_defence_the_same_program_gets_what_it_wants(
     key: str, program: str, limits: Limits
 ) -> None:
-    result = python(program, limits=limits, change=_off, nested=program == MOUNTS)
+    result = python(program.replace("PAUSE", "1"), limits=limits, change=_off, nested=program == MOUNTS)
     assert result.ended is not None, result.error
     assert (result.ended.code, result.ended.limit) == (0, None), result.err
     assert result.out.strip() in {"80", "all", "held", str(16 * 4 * MIB), "19999"}
@@ -198,7 +199,11 @@ def test_the_kernel_lets_no_more_than_one_beyond_begin_even_between_two_looks() 
         without(ceilings.Ceilings, "look")()
         without(ceilings.Ceilings, "last_look")()
 
-    result = python(BOMB.replace("range(80)", "range(40)"), limits=Limits(processes=20), change=blind)
+    result = python(
+        FEWER,
+        limits=Limits(processes=20),
+        change=blind,
+    )
     assert result.out == "20\n"  # and the program itself
 
 
@@ -295,7 +300,10 @@ assert os.getuid() == 0
         without(ceilings.Ceilings, "last_look")()
 
     result = python(
-        enter + BOMB.replace("range(80)", "range(40)"), limits=Limits(processes=20), nested=True, change=blind
+        enter + FEWER,
+        limits=Limits(processes=20),
+        nested=True,
+        change=blind,
     )
     assert result.out == "20\n", result.err
     seen = python(enter + BOMB, limits=Limits(processes=20), nested=True)

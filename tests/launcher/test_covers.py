@@ -42,7 +42,7 @@ def watched(
     *,
     who: str = "ordinary user",
     change: Callable[[], Any] | None = None,
-    given: float = 5,
+    given: float = 60,
 ) -> Result:
     """Run an agent that looks after `act` was done outside."""
 
@@ -186,7 +186,7 @@ def shown(
     def work() -> Result:
         token = folder / "token"
         token.write_text("the real value")
-        program = SHOWN.replace("GIVEN", "0.3" if change else "5")
+        program = SHOWN.replace("GIVEN", "0.3" if change else "60")
         what = plan(
             folder,
             (SYSTEM_PYTHON, "-I", "-c", program),

@@ -385,7 +385,7 @@ def test_sigkill_of_the_supervisor_at_any_moment_leaves_nothing(who: str) -> Non
                 child = _start_supervisor(folder, who)
                 time.sleep(milliseconds / 1000)
                 os.kill(child, signal.SIGKILL)
-                if not descendants_end(10):
+                if not descendants_end(60):
                     survived.append(milliseconds)
             return survived
 
@@ -404,7 +404,7 @@ def test_a_boundary_that_stands_is_seen_by_the_check_for_survivors() -> None:
             child = _start_supervisor(folder, "ordinary user")
             alive = not descendants_end(1)
             os.kill(child, signal.SIGKILL)
-            return alive, descendants_end(10)
+            return alive, descendants_end(60)
 
         assert apart(work, who="root") == (True, True)
 

@@ -1,12 +1,15 @@
 """When a run is over: with the agent's first process, or with its last where that was asked for."""
 
 import signal
+import time
+from pathlib import Path
 
 import pytest
 
 from launcher.report import Ended
 from launcher.supervise import Boundary
 from tests.launcher.rig import python, shell
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.attack
 
@@ -42,11 +45,14 @@ def test_who_waits_for_the_rest_can_stop_waiting() -> None:
     def interrupt(boundary: Boundary) -> None:
         import threading
 
-        threading.Timer(
-            0.5, lambda: signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-        ).start()
+        def late() -> None:
+            until(Path(boundary._plan.workdir, "over").exists)
+            time.sleep(0.5)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
-    script = "trap '' TERM; setsid sh -c 'while :; do sleep 1; done' & exit 0"
+        threading.Thread(target=late, daemon=True).start()
+
+    script = "trap '' TERM; setsid sh -c 'while :; do sleep 1; done' & echo > over; exit 0"
     ended = shell(script, wait_for_all=True, during=interrupt).ended
     assert ended is not None
     assert (ended.code, ended.interrupted) == (0, signal.SIGTERM)

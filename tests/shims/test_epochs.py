@@ -2,12 +2,14 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from launcher.supervise import Boundary
 from tests.shims.rig import SEED, WALL_NS, installed, python, shimmed
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.attack
 
@@ -30,16 +32,17 @@ def wait():
 PYTHON = f"""{WAITS}
 before, clock = draws(), time.time()
 print(json.dumps(before), flush=True)
+open("ready", "w").close()
 wait()
 print(json.dumps(draws()))
 """
 
 
 def turning(*, seed: bytes | None = FRESH, offset_s: float = 0) -> Any:
-    """What a supervisor does a moment after the start: another seed, and the machine's clock."""
+    """What a supervisor does once the agent is ready: another seed, and the machine's clock."""
 
     def during(boundary: Boundary) -> None:
-        time.sleep(1)
+        until(Path(boundary._plan.workdir, "ready").exists)
         boundary.page.set_wall(time.time_ns())
         boundary.page.go_live(int(offset_s * 1e9))
         if seed is not None:
@@ -65,18 +68,18 @@ def test_python_draws_from_the_next_seed_from_then_on(languages: bool) -> None:
 def test_whoever_keeps_the_seed_goes_on_with_the_old_draws() -> None:
     """The control: without a new seed the second draws are those that the parent's agent had."""
     program = f"""{WAITS}
-os.urandom(8); print(os.urandom(8).hex())
+os.urandom(8); open("ready", "w").close(); time.sleep(0); print(os.urandom(8).hex())
 """
     parent = python(program).out
-    waiting = program.replace("print(", "time.sleep(1.5); print(")
-    assert python(waiting, during=turning(seed=None)).out == parent
-    assert python(waiting, during=turning()).out != parent
+    assert python(program.replace("sleep(0)", "sleep(1)"), during=turning(seed=None)).out == parent
+    assert python(program.replace("time.sleep(0)", "wait()"), during=turning()).out != parent
 
 
 def test_a_thread_is_shown_the_real_time_and_nothing_earlier_than_before() -> None:
     program = """
 import time
 shown = [time.time()]
+open("ready", "w").close()
 end = time.monotonic() + 2.5
 while time.monotonic() < end:
     shown.append(time.time())
@@ -97,15 +100,19 @@ def test_a_clock_of_the_past_stands_still_and_an_offset_moves_it() -> None:
 import time
 shown = [time.time()]
 for _ in range(100): time.sleep(0.02); shown.append(time.time())
-print(all(a <= b for a, b in zip(shown, shown[1:])), round(shown[-1] - shown[0]))
+print(all(a <= b for a, b in zip(shown, shown[1:])), shown[-1] - shown[0])
 """
     ahead = time.time_ns() + 10**12
 
     def during(boundary: Boundary) -> None:
         boundary.page.go_live(ahead - time.time_ns())
 
-    assert python(program, wall_ns=ahead, during=during).out == "True 2\n"
-    assert python(program, wall_ns=ahead, during=lambda boundary: boundary.page.go_live(0)).out == "True 0\n"
+    grows, moved = python(program, wall_ns=ahead, during=during).out.split()
+    assert (grows, float(moved) > 1.5) == ("True", True)
+    grows, moved = python(
+        program, wall_ns=ahead, during=lambda boundary: boundary.page.go_live(0)
+    ).out.split()
+    assert (grows, float(moved) < 0.5) == ("True", True)
 
 
 @pytest.mark.skipif(not installed("node"), reason="no Node here")
@@ -117,6 +124,7 @@ const values = () => Buffer.from(crypto.webcrypto.getRandomValues(new Uint8Array
 const show = () => console.log(crypto.randomBytes(8).toString('hex'), values(),
   crypto.randomUUID(), crypto.randomInt(2 ** 40), Math.random());
 show();
+fs.writeFileSync('ready', '');
 const cell = new Int32Array(new SharedArrayBuffer(4));
 while (!fs.readFileSync('/run/hark/shim/page')[28]) Atomics.wait(cell, 0, 0, 10);
 show();

@@ -127,7 +127,9 @@ def step(name): print(name, time.time_ns(), flush=True)
 step("start")
 time.sleep(0.1); step("slept")
 def thread(i):
-    time.sleep(0.05 * (i + 1)); print("thread", i, time.time_ns(), flush=True)
+    time.sleep(0.05)
+    if i: threads[i - 1].join()
+    print("thread", i, time.time_ns(), flush=True)
 threads = [threading.Thread(target=thread, args=(i,)) for i in range(4)]
 [t.start() for t in threads]; [t.join() for t in threads]
 subprocess.run(["date", "+%s.%N"]); step("child")

@@ -19,18 +19,17 @@ from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
 from mediator import answering, bodies, handshake, outgoing, tls, wire
 from mediator import http as mediator_http
 from mediator.judgement import Forward
-from tests.attacks.registry import Outcome, Verdict, add, run_without
+from tests.attacks.registry import Outcome, Verdict, add, patience, run_without
 from tests.fakes.upstream import Call
 from tests.mediator.rig import API, pair, raw
 from tests.mediator.test_talking import HANDSHAKE, talking
 
-PATIENCE_S: Final = 1.5
 EVENT: Final = b"data: 1\n\n"
 
 
 def _read(sock: socket.socket, until: bytes) -> bytes:
     """Read until something has come, the other side ends, or patience does."""
-    sock.settimeout(PATIENCE_S)
+    sock.settimeout(patience())
     got = b""
     with contextlib.suppress(OSError):
         while until not in got and (piece := sock.recv(65536)):
@@ -74,7 +73,7 @@ def _continue_unsaid() -> Outcome:
 def _kept_open() -> Outcome:
     """Ask for the connection to be closed, and wait for that: the answer's end for many a script."""
     with pair() as (rig, _), rig.tls(API) as sock:
-        sock.settimeout(PATIENCE_S)
+        sock.settimeout(patience())
         request = f"GET / HTTP/1.1\r\nHost: {API}\r\nConnection: close\r\n\r\n".encode()
         try:
             got = raw(sock, request)
@@ -126,7 +125,7 @@ def _held_events() -> Outcome:
             call.chunk(b"")
 
         try:
-            client.sock.settimeout(PATIENCE_S)
+            client.sock.settimeout(patience())
             client.request("GET", "/sse")
             got = client.getresponse().read1(100)
         except (TimeoutError, http.client.HTTPException):

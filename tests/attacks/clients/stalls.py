@@ -13,7 +13,7 @@ from tests.attacks.registry import Outcome, Verdict, add, run_without
 from tests.mediator.rig import API, running
 
 OTHER_TYPES: Final = ("AAAA", "HTTPS", "SVCB")
-PATIENCE: Final = 10.0
+PATIENCE: Final = 60.0
 AT_ONCE: Final = 0.3  # for a reply that does not come; one that comes is waited for
 NOWHERE: Final = ipaddress.IPv6Address("2001:db8::7").packed  # documentation: nobody has it
 _judge: Final = dns.judge

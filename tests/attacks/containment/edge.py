@@ -194,7 +194,8 @@ import time
 open('ready', 'w').close()
 def long():
     while not os.path.exists('go'): time.sleep(0.01)
-    time.sleep(0.5)
+    end = time.monotonic() + GIVEN
+    while time.monotonic() < end: open('.env').read(); time.sleep(0.01)
     return open('.env').read()
 attempt(long)
 """
@@ -211,7 +212,12 @@ attempt(long)
                 os.replace(folder / "new", folder / ".env")
                 (folder / "go").touch()
 
-            argv = (SYSTEM_PYTHON, "-I", "-c", TRY + SavedAnew.PROGRAM)
+            argv = (
+                SYSTEM_PYTHON,
+                "-I",
+                "-c",
+                TRY + SavedAnew.PROGRAM.replace("GIVEN", "0.5" if change else "60"),
+            )
             return run_here(plan(folder, argv, masked=(f"{folder}/.env",)), during=during)
 
         with project(CALLER) as folder:

@@ -183,7 +183,7 @@ path = sys.argv[1]
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        for n in range(200):
+        for n in range(3000):
             with open(path, "a") as f: f.write(f"{os.getpid()}\\n")
             time.sleep(0.02)
     os._exit(0)
@@ -191,10 +191,10 @@ while not os.path.exists(path): time.sleep(0.01)
 """
 
     @staticmethod
-    def grew(path: Path) -> Outcome:
-        size = path.stat().st_size
-        time.sleep(0.3)
-        alive = path.stat().st_size > size
+    def grew(path: Path, seconds: float) -> Outcome:
+        size, deadline = path.stat().st_size, time.monotonic() + seconds
+        while not (alive := path.stat().st_size > size) and time.monotonic() < deadline:
+            time.sleep(0.01)
         return Outcome(Verdict.SUCCEEDED if alive else Verdict.REFUSED, f"{size} bytes at the end")
 
     @staticmethod
@@ -203,14 +203,14 @@ while not os.path.exists(path): time.sleep(0.01)
             path = folder / "beats"
             argv = (SYSTEM_PYTHON, "-I", "-c", Daemon.PROGRAM, str(path))
             result = apart(lambda: run_here(plan(folder, argv)), who=CALLER)
-            return Outcome(Verdict.UNKNOWN, result.error) if result.error else Daemon.grew(path)
+            return Outcome(Verdict.UNKNOWN, result.error) if result.error else Daemon.grew(path, 0.5)
 
     @staticmethod
     def undefended() -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "beats"
             subprocess.run([SYSTEM_PYTHON, "-I", "-c", Daemon.PROGRAM, str(path)], check=True)
-            outcome = Daemon.grew(path)
+            outcome = Daemon.grew(path, 60)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(path.read_text().split()[0]), signal.SIGKILL)
             return outcome

@@ -22,6 +22,7 @@ from hark.bundle.events import LlmRequest
 from tests.attacks.registry import Outcome, add
 from tests.fakes.upstream import certified
 from tests.mediator.rig import API, Rig, running
+from tests.support.waiting import until
 
 SMUGGLED: Final = b"GET /smuggled HTTP/1.1\r\nHost: api.example.test\r\n\r\n"
 _PATIENCE_S: Final = 1.5
@@ -116,8 +117,9 @@ def _http1(by: str, data: bytes) -> Outcome:
 def _http1_bare(by: str, data: bytes) -> Outcome:
     with lenient(by) as (server, address):
         host, _, port = address.partition(":")
-        with socket.create_connection((host, int(port))) as sock:
-            _say(sock, data)
+        with socket.create_connection((host, int(port))) as sock, contextlib.suppress(AssertionError):
+            sock.sendall(data)
+            until(lambda: b"/smuggled" in server.paths)
         return _outcome(server, None)
 
 

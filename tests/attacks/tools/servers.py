@@ -85,7 +85,7 @@ def _left_behind() -> Outcome:
             while not (pid.exists() and pid.read_text().strip()):
                 time.sleep(0.01)
             client.done()
-            deadline = time.monotonic() + 8
+            deadline = time.monotonic() + (60 if connection.GRACE_S < 60 else 3)
             while (there := _runs(pid)) and time.monotonic() < deadline:
                 time.sleep(0.05)
     return Outcome.seen("the server was looked for", succeeded=there)

@@ -76,7 +76,7 @@ def test_an_identity_without_an_authority_is_refused(log):
 
 
 def test_the_next_of_several_is_asked_where_one_does_not_answer(log, monkeypatch):
-    monkeypatch.setattr(web, "PATIENCE", 2.0)
+    monkeypatch.setattr(web, "PATIENCE", 60.0)
     dead = Service("http://127.0.0.1:9/", 2)
     clocks = Choice((dead, Service(log.tsa_url)), 1)
     two = Services(Choice((dead, Service(log.url, 2), Service(log.url, 1)), 2), clocks)

@@ -221,9 +221,11 @@ def test_a_large_answer_is_patched_in_seconds():
 
 def test_a_stream_of_many_pieces_is_patched_in_seconds():
     stream = sse(*STREAMS["anthropic"](*["word "] * 15_000))
-    begun = time.monotonic()
+    begun = time.process_time()
     made = heard(
         body(patched_parts(patch({"replace": "word word", "with": "w"}), answer(stream, headers=(STREAM,))))
     )
     assert said(made) == "w " * 7500
-    assert time.monotonic() - begun < 15  # 2 s where each edit finds its pieces, 40 s where it looks at all
+    assert (
+        time.process_time() - begun < 20
+    )  # 2 s where each edit finds its pieces, 40 s where it looks at all
