@@ -474,10 +474,13 @@ def _score(
 
 def _zone(recalled: Recalled) -> ZoneInfo | None:
     """Return the time zone that the recorded machine judged rules by, as far as the agent was told."""
+    name = recalled.env.get("TZ", "")
+    if not name:
+        return None
     from zoneinfo import ZoneInfo
 
     try:
-        return ZoneInfo(recalled.env.get("TZ", ""))
+        return ZoneInfo(name)
     except (OSError, ValueError):
         return None
 

@@ -5,7 +5,9 @@ What is sent in place of what the agent made is on the record before it leaves, 
 body is at hand then, `MAX_KEPT` bytes at most, and more is refused.
 """
 
-from typing import Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 from mitmproxy import http
 from mitmproxy.proxy.layers.http import GetHttpConnection, SendHttp
@@ -17,7 +19,6 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from hark.bundle.events import Rewritten
-from hark.patch.apply import Sent
 from hark.policy.decide import Deny
 from hark.policy.model import Body
 from mediator import bodies, outgoing
@@ -26,10 +27,12 @@ from mediator.ending import Ending
 from mediator.judgement import Refusal
 from mediator.mcp.watch import Head, Watch
 from mediator.outgoing import Framing
-from mediator.playback.altering import Altered
 from mediator.stream import Agent, Commands, Server
 from mediator.text import as_text
 from mediator.transcript import recorded_host
+
+if TYPE_CHECKING:
+    from mediator.playback.altering import Altered
 
 MAX_KEPT: Final = 32 << 20  # half of what an event of the format may have
 TOO_LONG: Final = Refusal(
@@ -130,6 +133,9 @@ class Anew(Ending):
         asked, playback = self._asked, self.link.playback
         if asked is None or playback is None or playback.altering is None:
             raise RuntimeError("nothing to be asked anew")
+        from hark.patch.apply import Sent
+        from mediator.playback.altering import Altered
+
         host = recorded_host(self.link.target, tls=self.link.tls)
         data = asked.data
         sent = Sent(as_text(data.method), host, as_text(data.path), tuple(asked.headers.fields), body)

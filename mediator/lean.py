@@ -1,9 +1,9 @@
-"""Loads mitmproxy without the parts of it that hark never uses: QUIC, HTTP/3, and options in YAML files.
+"""Loads mitmproxy without what hark never uses of it: QUIC, HTTP/3, DNS, and options in YAML files.
 
 They take half of the time that mitmproxy takes to load, in every run and replay. No agent reaches them: UDP
-but for names is refused at the boundary, and mitmproxy's options are `mediator.handler`'s own. Always: each
-is replaced whole, by classes that cannot be instantiated, so that a way into one fails closed; where
-mitmproxy is loaded already, it stays as it is.
+but for names, which hark answers itself, is refused at the boundary, and mitmproxy's options are
+`mediator.handler`'s own. Always: each is replaced whole, by classes that cannot be instantiated, so that a
+way into one fails closed; where mitmproxy is loaded already, it stays as it is.
 """
 
 import sys
@@ -20,6 +20,7 @@ _STAND_INS: Final = {
         "ServerQuicLayer",
     ),
     f"{_LAYERS}.http._http3": ("Http3Client", "Http3Server"),
+    f"{_LAYERS}.dns": ("DNSLayer",),
 }
 _YAML: Final = ("ruamel", "ruamel.yaml")
 

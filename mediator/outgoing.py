@@ -3,18 +3,23 @@
 Always: what is sent is built anew from what was judged; nothing else of the agent's message goes along.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mitmproxy import http
 from mitmproxy.net.http.validate import validate_headers
 
-from hark.patch.apply import Sent
 from hark.policy.decide import Deny
 from mediator.fields import values_of
 from mediator.judgement import Asked, Forward, Refusal, judge
 from mediator.link import Link
 from mediator.signing import Signing, Unsigned, signed_again
 from mediator.transcript import Headers
+
+if TYPE_CHECKING:
+    from hark.patch.apply import Sent  # a fork alone alters what is sent, and loads what does
 
 
 def judged(request: http.Request, link: Link) -> Forward | Refusal:

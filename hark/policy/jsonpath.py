@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Final
 
 MAX_STEPS: Final = 64
-_DOTTED: Final = re.compile(r"\.([A-Za-z_\u0080-\U0010ffff-][\w\u0080-\U0010ffff-]*)")
+_DOTTED: Final = re.compile(r"\.([^\x00-,.-@[-^`{-\x7f][^\x00-,./:-@[-^`{-\x7f]*)")
+"""Letters, `_`, `-` and all beyond ASCII, then digits too; by what is not in it, which compiles at once."""
 _NUMBER: Final = re.compile(r"\[(0|[1-9][0-9]{0,8})\]", re.ASCII)
 _DOUBLE: Final = re.compile(r'\[("(?:[^"\\\x00-\x1f]|\\.)*")\]')
 _SINGLE: Final = re.compile(r"\['([^'\\\x00-\x1f]*)'\]")

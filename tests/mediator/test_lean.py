@@ -8,6 +8,7 @@ import pytest
 PREPARED = "from mediator import lean\nlean.prepare()\nimport sys\nimport mediator.handler\n"
 PLAIN = "import sys\nimport mediator.handler\nfrom mediator import lean\nlean.prepare()\n"
 LOADED = "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'aioquic', 'service_identity'}))"
+BESIDE = "print(*sorted({'mitmproxy.dns', 'hark.patch.apply'} & set(sys.modules)))"
 
 
 def said(code: str) -> str:
@@ -17,10 +18,12 @@ def said(code: str) -> str:
 
 def test_what_hark_never_uses_is_not_loaded():
     assert said(PREPARED + LOADED) == ""
+    assert said(PREPARED + BESIDE) == ""
 
 
 def test_what_is_loaded_already_stays_as_it_is():
     assert said(PLAIN + LOADED) == "aioquic service_identity"
+    assert said(PLAIN + BESIDE) == "mitmproxy.dns"
     origin = "print(sys.modules['mitmproxy.proxy.layers.quic'].__file__ is not None)"
     assert said(PLAIN + origin) == "True"
 
