@@ -40,10 +40,10 @@ def run(args: Args) -> int:
     """Compare, print, and return the exit code."""
     from hark.cli.bundles import checked
     from hark.diff.align import rows
-    from hark.diff.side import Side
+    from hark.diff.side import both
 
     one, other = checked(args.positional("A")), checked(args.positional("B"))
-    with Side(one) as a, Side(other) as b:
+    with both(one, other) as (a, b):
         found = rows(a.streams, b.streams)
         if args.flag("json"):
             _print_json(a, b, found)

@@ -26,7 +26,8 @@ def changes(row: Row, one: Side, other: Side) -> list[Change]:
     if row.was is None or row.now is None:
         return []
     parts = Divergence(row.was, row.now).parts
-    was, now = one.content(row.was), other.content(row.now)
+    asked = row.was.stream != row.now.stream  # in one stream all requests are the same
+    was, now = one.content(row.was, asked=asked), other.content(row.now, asked=asked)
     found = list(islice(_found(parts, was, now), MAX_CHANGES + 1))
     if len(found) > MAX_CHANGES:
         found[-1] = Change("and more", "differs")

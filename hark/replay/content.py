@@ -43,12 +43,12 @@ class Content:
         self.cut = self.cut or len(more) > room
 
 
-def content(frames: Frames, action: Action, rules: Rules = NO_RULES) -> Content:
-    """Return an action's content. `frames` are all of its run's."""
+def content(frames: Frames, action: Action, rules: Rules = NO_RULES, *, asked: bool = True) -> Content:
+    """Return an action's content. `frames` are all of its run's; what was asked only if `asked`."""
     found = Content()
     kind = action.stream.partition(" ")[0]
     if kind == treatment.REQUEST:
-        _exchange(frames, action, rules, found)
+        _exchange(frames, action, rules, found, asked=asked)
     elif kind == treatment.WEBSOCKET:
         _message(frames, action, found)
     elif kind == treatment.TUNNEL:
@@ -68,7 +68,7 @@ def content(frames: Frames, action: Action, rules: Rules = NO_RULES) -> Content:
     return found
 
 
-def _exchange(frames: Frames, action: Action, rules: Rules, found: Content) -> None:
+def _exchange(frames: Frames, action: Action, rules: Rules, found: Content, *, asked: bool) -> None:
     gathering: Gathering | None = None
     for seq, _, event in frames:
         if seq < action.seq or getattr(event, "exchange", 0) != action.exchange:
@@ -94,7 +94,7 @@ def _exchange(frames: Frames, action: Action, rules: Rules, found: Content) -> N
                 break
             case _:
                 pass
-    found.request = gathering.canonical(rules) if gathering is not None else None
+    found.request = gathering.canonical(rules) if asked and gathering is not None else None
 
 
 def _message(frames: Frames, action: Action, found: Content) -> None:

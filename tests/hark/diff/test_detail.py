@@ -52,3 +52,18 @@ def test_an_action_that_moved_says_so(tmp_path):
     one, other = ev.Checkpoint("one", b"1"), ev.Checkpoint("two", b"2")
     ((change,),) = told(tmp_path, (one, other), (other, one))
     assert change == ("order", MOVED, ())
+
+
+def test_what_was_asked_is_read_again_only_where_it_differs(tmp_path, monkeypatch):
+    content, seen = Side.content, []
+
+    def noted(side, action, *, asked=True):
+        seen.append(asked)
+        return content(side, action, asked=asked)
+
+    monkeypatch.setattr(Side, "content", noted)
+    told(tmp_path, exchange(b'{"a":1}'), exchange(b'{"a":2}'))
+    assert seen == [False, False]
+    (tmp_path / "more").mkdir()
+    told(tmp_path / "more", exchange(b"{}", sent=b"1"), exchange(b"{}", sent=b"2"))
+    assert seen[2:] == [True, True]

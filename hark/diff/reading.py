@@ -1,0 +1,160 @@
+"""One bundle verified and read for a comparison, and two of them at once where there is a second core.
+
+What always holds: nothing is read out of a bundle that is BROKEN. Memory grows with the number of events (48
+bytes each) and of actions, and not with what they carry. A payload that was taken out is counted. What a
+second process read is what this one would have read; where it has no answer, this one reads, and meets what
+stopped it.
+"""
+
+import os
+import pickle
+import signal
+from array import array
+from typing import BinaryIO, Final, NamedTuple, NoReturn
+
+from hark.bundle import events as ev
+from hark.bundle.bounds import RunStart
+from hark.bundle.frame import FRAME_OVERHEAD
+from hark.errors import BundleError, PolicyError, ReplayError
+from hark.policy.jsonpath import PathError
+from hark.replay.actions import Collector, Streams
+from hark.replay.canonical import NO_RULES, Rules
+from hark.unchanged import Unchanged
+from hark.verify.parallel import spare_workers
+from hark.verify.result import BROKEN, Result
+from hark.verify.steps import verify
+
+PAYS: Final = 1 << 20  # bytes of a bundle from which on a second process is worth its start
+_SKIPPED: Final = frozenset((38, 48))  # snapshots and clock logs: large, and no part of an action
+
+
+class Read(NamedTuple):
+    """What one reading gives."""
+
+    verified: Result
+    start: RunStart
+    branches: list[tuple[int, ev.Branch]]
+    taken_out: int
+    """Events without their payload."""
+    loaded: ev.PolicyLoaded | None
+    env: dict[str, str]
+    streams: Streams
+    offsets: "array[int]"
+    """Of each event: where it starts, how long it is, and its leaf."""
+    sizes: "array[int]"
+    leaves: bytes
+    exchanges: dict[int, "array[int]"]
+    """The events of each exchange."""
+
+    def rules(self) -> Rules:
+        """Return what the run's placeholders are called. What its policy leaves out of a replay counts."""
+        return _rules(self.loaded, self.env)
+
+
+def read(path: str) -> Read:
+    """Verify a bundle and read it. Raises BundleError."""
+    verified = verify(path)
+    if verified.verdict == BROKEN:
+        raise BundleError(f"nothing is compared with {path}, which does not verify: {verified.line()}")
+    try:
+        return _read(path, verified)
+    except ReplayError:
+        raise BundleError(f"{path} was changed while it was read; compare it again") from None
+
+
+def read_both(one: str, other: str) -> tuple[Read, Read]:
+    """Return two readings, by two processes where that pays. Raises BundleError."""
+    if min(os.path.getsize(path) for path in (one, other)) < PAYS or not spare_workers():
+        return read(one), read(other)
+    take, give = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(take)
+        _read_and_leave(other, os.fdopen(give, "wb"))
+    os.close(give)
+    with os.fdopen(take, "rb") as pipe:
+        try:
+            first, second = read(one), _answer(pipe)
+        finally:
+            os.kill(pid, signal.SIGKILL)  # it has answered, or nobody waits for it any more
+            os.waitpid(pid, 0)
+    return first, second or read(other)
+
+
+def _read_and_leave(path: str, out: BinaryIO) -> NoReturn:
+    try:
+        pickle.dump(read(path), out, pickle.HIGHEST_PROTOCOL)
+        out.flush()
+    finally:
+        os._exit(0)
+
+
+def _answer(pipe: BinaryIO) -> Read | None:
+    try:
+        found = pickle.load(pipe)  # noqa: S301 - from our own fork, not from a file
+    except (EOFError, pickle.UnpicklingError):
+        return None
+    return found if isinstance(found, Read) else None
+
+
+def _read(path: str, verified: Result) -> Read:
+    start, branches, taken_out = RunStart(), list[tuple[int, ev.Branch]](), 0
+    loaded: ev.PolicyLoaded | None = None
+    env: dict[str, str] = {}
+    collector: Collector | None = None
+    offsets, sizes, leaves = array("Q"), array("L"), bytearray()
+    exchanges: dict[int, array[int]] = {}
+    for placed in Unchanged(path, verified).placed():
+        frame = placed.frame
+        offsets.append(placed.offset)
+        sizes.append(FRAME_OVERHEAD + len(frame.payload))
+        leaves += frame.leaf
+        if frame.kind in _SKIPPED:
+            continue
+        if not frame.payload and frame.seq in verified.redacted:
+            taken_out += 1
+            continue
+        event = ev.decode_frame(frame)
+        match event:
+            case RunStart():
+                start = event
+            case ev.PolicyLoaded() if loaded is None:
+                loaded = event
+            case ev.EnvSnapshot() if collector is None:
+                env |= event.vars
+            case ev.Branch():
+                branches.append((frame.seq, event))
+            case _:
+                if collector is None:
+                    collector = Collector(_rules(loaded, env))
+                collector.add(frame.seq, event)
+        exchange = getattr(event, "exchange", 0)
+        if exchange:
+            known = exchanges.get(exchange)
+            if known is None:
+                known = exchanges[exchange] = array("Q")
+            known.append(frame.seq)
+    streams = Streams({}, None) if collector is None else collector.streams()
+    return Read(
+        verified=verified,
+        start=start,
+        branches=branches,
+        taken_out=taken_out,
+        loaded=loaded,
+        env=env,
+        streams=streams,
+        offsets=offsets,
+        sizes=sizes,
+        leaves=bytes(leaves),
+        exchanges=exchanges,
+    )
+
+
+def _rules(loaded: ev.PolicyLoaded | None, env: dict[str, str]) -> Rules:
+    from hark.policy.parse import parse_policy
+
+    try:
+        policy = parse_policy(loaded.raw if loaded is not None else b"", "policy")
+        return Rules({env[one.name]: one.name for one in policy.secrets if one.name in env})
+    except (PolicyError, PathError):
+        return NO_RULES
