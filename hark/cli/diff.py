@@ -40,11 +40,12 @@ def run(args: Args) -> int:
     """Compare, print, and return the exit code."""
     from hark.cli.bundles import checked
     from hark.diff.align import rows
+    from hark.diff.near import Nearness
     from hark.diff.side import both
 
     one, other = checked(args.positional("A")), checked(args.positional("B"))
     with both(one, other) as (a, b):
-        found = rows(a.streams, b.streams)
+        found = rows(a.streams, b.streams, Nearness(a.request, b.request))
         if args.flag("json"):
             _print_json(a, b, found)
         else:

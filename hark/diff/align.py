@@ -3,16 +3,21 @@
 What always holds: every action is in one row. Equal rows pair actions of one stream with the same parts, in
 the stream's order; so two runs without another row are those that a replay calls equal, and what raced is
 no difference. A request that differs in anything is changed, where the other run has one of its method, host
-and path without a counterpart; such are paired in order.
+and path without a counterpart; which of several is for the caller to say.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
+from hark.diff.near import Pairs, in_order
 from hark.diff.order import gaps, matched
 from hark.replay.actions import Action, Streams
+
+type Pairing = Callable[[list[Action], list[Action]], Pairs]
+"""Which of some actions stands for which of the other run's, by place; of one title all, in order. MUST name
+no place twice."""
 
 
 class Row(NamedTuple):
@@ -32,7 +37,7 @@ class Row(NamedTuple):
         return found
 
 
-def rows(one: Streams, other: Streams) -> list[Row]:
+def rows(one: Streams, other: Streams, pairing: Pairing = in_order) -> list[Row]:
     """Return all actions of two runs, side by side."""
     found: list[Row] = []
     lone: dict[str, tuple[list[Action], list[Action]]] = {}
@@ -51,15 +56,16 @@ def rows(one: Streams, other: Streams) -> list[Row]:
             without[0].extend(left[i] for i in x[both:])
             without[1].extend(right[j] for j in y[both:])
     for was, now in lone.values():
-        found += _paired(sorted(was, key=_seq), sorted(now, key=_seq))
+        found += _paired(sorted(was, key=_seq), sorted(now, key=_seq), pairing)
     return _in_order(found)
 
 
-def _paired(was: list[Action], now: list[Action]) -> Iterable[Row]:
-    both = min(len(was), len(now))
-    yield from (Row(*sides) for sides in zip(was[:both], now[:both], strict=True))
-    yield from (Row(action, None) for action in was[both:])
-    yield from (Row(None, action) for action in now[both:])
+def _paired(was: list[Action], now: list[Action], pairing: Pairing) -> Iterable[Row]:
+    pairs = pairing(was, now) if was and now else []
+    lefts, rights = {x for x, _ in pairs}, {y for _, y in pairs}
+    yield from (Row(was[x], now[y]) for x, y in pairs)
+    yield from (Row(action, None) for x, action in enumerate(was) if x not in lefts)
+    yield from (Row(None, action) for y, action in enumerate(now) if y not in rights)
 
 
 def _in_order(found: list[Row]) -> list[Row]:

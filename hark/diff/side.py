@@ -16,6 +16,7 @@ from hark.bundle.walk import BundleFile
 from hark.diff.reading import Read, read, read_both
 from hark.errors import BundleError
 from hark.replay.actions import Action
+from hark.replay.canonical import Canonical
 from hark.replay.content import Content, content
 from hark.verify.result import TRUNCATED
 
@@ -44,6 +45,10 @@ class Side:
     def content(self, action: Action, *, asked: bool = True) -> Content:
         """Return what an action was, in full, or without what was asked. Raises BundleError."""
         return content(self._told(action), action, self.rules, asked=asked)
+
+    def request(self, action: Action) -> Canonical | None:
+        """Return what was asked. Raises BundleError."""
+        return self.content(action).request
 
     def _told(self, action: Action) -> Iterator[Told]:
         """Yield the events of an action's exchange from its first on, or its only one."""

@@ -66,15 +66,15 @@ class Sketches:
 
     def add(self, seq: int, request: Canonical) -> None:
         """Keep a recorded request; `seq` is its event's."""
-        self._all.append(_sketch(seq, request, request.key))
+        self._all.append(sketch(seq, request, request.key))
 
     def nearest(self, missed: Canonical, fetch: Callable[[int], Canonical]) -> Nearest | None:
         """Return the nearest recorded request; None where there is none.
 
         `fetch` MUST return the canonical form of the request whose event is given, by the same rules.
         """
-        wanted = _sketch(0, missed, missed.key)
-        closest = sorted(self._all, key=lambda one: _apart(one, wanted))[:CLOSEST]
+        wanted = sketch(0, missed, missed.key)
+        closest = sorted(self._all, key=lambda one: apart(one, wanted))[:CLOSEST]
         if not closest:
             return None
         same = [one.seq for one in self._all if one.key == wanted.key]
@@ -116,7 +116,8 @@ def words(nearest: Nearest) -> str:
     return f"nearest is event {nearest.seq}: {named}{others}"
 
 
-def _sketch(seq: int, request: Canonical, key: bytes) -> Sketch:
+def sketch(seq: int, request: Canonical, key: bytes) -> Sketch:
+    """Return what is kept of a request. `key` is its own, which is costly to find."""
     body = request.body
     cuts = [place for place in _GRID if place < len(body)]
     cuts.append(len(body))
@@ -136,7 +137,7 @@ def _sketch(seq: int, request: Canonical, key: bytes) -> Sketch:
     )
 
 
-def _apart(one: Sketch, wanted: Sketch) -> tuple[float, int]:
+def apart(one: Sketch, wanted: Sketch) -> tuple[float, int]:
     """Return how far a recorded request is from the wanted one; of two alike the earlier is the nearer."""
     names = 8 * (one.host != wanted.host) + 4 * (one.method != wanted.method) + 2 * (one.form != wanted.form)
     path = (
