@@ -1,12 +1,13 @@
 """How well `hark bisect` finds what was planted, and in how many runs: writes the tables of docs/bisect.md.
 
-    python -m tests.bench.bench_bisect [--forks N] [--write]
+    python -m tests.bench.bench_bisect [--forks N] [--only-forks] [--write]
 
 Three parts. 200 documents with planted instructions, searched by the bisection itself with a stub in the
 place of forks: it reads what is left of the texts, no process is started, and the patch that was found is
 made at the end. AgentDojo's injection texts likewise, where `make .injections/.done` has fetched them. And N
 documents through real forks: an agent, a server and a stub model, recorded and bisected by the installed
-program, once each. All is drawn from one seed; nothing is asserted.
+program, once each. All is drawn from one seed; nothing is asserted. The page is written by one command that
+makes all of it, and not at all where a part is missing.
 """
 
 import argparse
@@ -309,11 +310,12 @@ def forked(count: int) -> Iterator[str]:
     """The third part: the installed program, real forks, a real server."""
     yield f"### {count} planted documents, real forks\n"
     yield HEAD
-    scores, seconds = [], []
+    scores, seconds, loads = [], [], []
     for case in planted.cases(count, SEED + 1, small=True):
         began = time.monotonic()
         scores.append(_through_forks(case))
         seconds.append(time.monotonic() - began)
+        loads.append(os.getloadavg()[0])
         print(
             f"  case {case.number}: {scores[-1].word}, {scores[-1].runs} runs, {seconds[-1]:.0f} s",
             flush=True,
@@ -323,7 +325,8 @@ def forked(count: int) -> Iterator[str]:
     runs = sum(one.runs for one in scores)
     yield (
         f"{runs} forks in {sum(seconds):.0f} s, two side by side, recording included: "
-        f"{sum(seconds) / runs:.1f} s each."
+        f"{sum(seconds) / runs:.1f} s each, on {os.cpu_count()} processors at a load of "
+        f"{min(loads):.0f} to {max(loads):.0f}.\n"
     )
     yield f"Not exactly the planted words: {misses(scores)}"
     yield ""
@@ -405,6 +408,10 @@ def main() -> None:
     parser.add_argument("--only-forks", action="store_true", help="nothing with a stub in their place")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     given = parser.parse_args()
+    if given.write and (given.only_forks or not given.forks or not dojo.is_there()):
+        parser.error(
+            f"{PAGE.name} has all three parts: fetch AgentDojo (`make .injections/.done`), leave none out"
+        )
     lines = []
     for part in (() if given.only_forks else stubbed(), forked(given.forks) if given.forks else ()):
         for line in part:
