@@ -167,10 +167,11 @@ class Bisection:
     def _is_gone_without(self, question: Question) -> bool:
         (tally,) = self.driver.each([question], self.rule)
         self.outcome.all_removed = tally
-        if tally.nothing and not tally.seen:
+        if tally.silent and not tally.seen:
             self.outcome.notes.append(
                 "a fork without any text of the message shows nothing, since the agent did not go on as it "
-                "should; that its removal would do is taken for granted until the confirming run"
+                "should, or for too long; that its removal would do is taken for granted until the "
+                "confirming run"
             )
             return True
         return self.rule.is_gone(tally) is True

@@ -20,6 +20,8 @@ class Shown(StrEnum):
     GONE = "gone"
     NOTHING = "nothing"
     """The run says nothing of the removal."""
+    LATE = "no answer"
+    """The run took longer than it may, and was ended."""
 
 
 class Interval(NamedTuple):
@@ -50,6 +52,7 @@ class Tally:
     seen: int = 0
     gone: int = 0
     nothing: int = 0
+    late: int = 0
 
     def add(self, shown: Shown) -> None:
         """Count one run."""
@@ -60,16 +63,24 @@ class Tally:
                 self.gone += 1
             case Shown.NOTHING:
                 self.nothing += 1
+            case Shown.LATE:
+                self.late += 1
 
     @property
     def runs(self) -> int:
         """Return how many runs there were."""
-        return self.seen + self.gone + self.nothing
+        return self.seen + self.gone + self.silent
+
+    @property
+    def silent(self) -> int:
+        """Return how many of them say neither."""
+        return self.nothing + self.late
 
     def words(self) -> str:
         """Say how often it was seen."""
         shown = self.seen + self.gone
         silent = f", and {self.nothing} showed nothing" if self.nothing else ""
+        silent += f", and {self.late} gave no answer in time" if self.late else ""
         if shown < 2:
             return f"{'seen' if self.seen else 'gone'}{silent}" if shown else "nothing was shown"
         return f"seen {self.seen} of {shown} times (95 %: {wilson(self.seen, shown).words()}){silent}"
@@ -81,6 +92,7 @@ class Tally:
             "seen": self.seen,
             "runs": shown,
             "unresolved": self.nothing,
+            "no_answer": self.late,
             "interval": list(wilson(self.seen, shown)) if shown else None,
         }
 
@@ -92,8 +104,8 @@ class Rule(NamedTuple):
     tolerated: int = 0
 
     def is_gone(self, tally: Tally) -> bool | None:
-        """Judge; None while it takes more runs. What showed nothing counts as seen."""
-        if tally.seen + tally.nothing > self.tolerated:
+        """Judge; None while it takes more runs. What showed nothing, or ended late, counts as seen."""
+        if tally.seen + tally.silent > self.tolerated:
             return False
         return True if tally.runs >= self.trials else None
 

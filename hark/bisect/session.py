@@ -18,7 +18,7 @@ from hark import ids
 from hark.admitting import Ask, admit, own_key
 from hark.bisect import bisecting, facts
 from hark.bisect.bisecting import Bisection, Suspect
-from hark.bisect.counting import Rule
+from hark.bisect.counting import Rule, Shown
 from hark.bisect.ddmin import ddmin, probable
 from hark.bisect.driver import Done, Driver
 from hark.bisect.expression import Expression, holds, parse
@@ -63,6 +63,8 @@ class Wanted:
     rule: Rule = field(default_factory=Rule)
     jobs: int = 2
     most: int = 200
+    seconds: int | None = None
+    """How long each fork may take; None: as long as it likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,19 @@ def bisect(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | N
             bundle, options = _copied(recalled, folder), (*options, "-trust-bundle")
         end = recalled.end
         judge = Judge(expression, recalled.verified.root, None if end is None else end.exit_code)
-        runner = Forks(bundle, options, folder, judge)
+        runner = Forks(bundle, options, folder, judge, wanted.seconds)
         driver = Driver(runner, folder.note, wanted.jobs, wanted.most)
         search = probable if wanted.search == "probable" else ddmin
         note = f"hark bisect: {wanted.until[:MAX_NOTED]}"
         bisection = Bisection(driver, wanted.rule, wanted.finest, search, note)
         driver.note = _Progress(bisection, folder, say).note
-        for done in folder.known:
+        known = [
+            done for done in folder.known if done.shown is not Shown.LATE
+        ]  # asked again: time may have come
+        for done in known:
             driver.learn(done)
-        if folder.known:
-            say(f"{len(folder.known)} runs are known from before")
+        if known:
+            say(f"{len(known)} runs are known from before")
         try:
             outcome = bisection.run(suspects, recalled.verified.root)
         except BaseException:
@@ -127,7 +132,8 @@ class _Progress:
         self.folder.note(done)
         words = self.bisection.words.get(done.key, "")
         driver = self.bisection.driver
-        shown = f"showed nothing: {done.why}" if done.why else done.shown.value
+        said = {Shown.NOTHING: "showed nothing: ", Shown.LATE: ""}
+        shown = f"{said.get(done.shown, '')}{done.why}" if done.why else done.shown.value
         self.say(f"run {driver.runs + 1} of at most {driver.most}: {words}: {shown} ({done.seconds:.1f} s)")
 
 

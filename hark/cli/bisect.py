@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MOST_JOBS: Final = 64
 MOST_RUNS: Final = 100_000
 MOST_TRIALS: Final = 1000
+MOST_SECONDS: Final = 7 * 24 * 3600
 
 SPEC: Final = Spec(
     "bisect",
@@ -27,6 +28,7 @@ SPEC: Final = Spec(
         Option("max-runs", "end after so many forks (200)", "N"),
         Option("trials", "ask each question in so many forks, for servers whose answers vary (1)", "N"),
         Option("tolerate", "take the outcome for gone also where it is seen so often in the trials (0)", "K"),
+        options.TIMEOUT,
         options.MODEL,
         options.SET,
         options.LIVE_POLICY,
@@ -112,6 +114,7 @@ def _wanted(args: Args) -> "Wanted":
         rule=Rule(trials, _count(args, "tolerate", 0, trials - 1, least=0)),
         jobs=_count(args, "jobs", 2, MOST_JOBS),
         most=_count(args, "max-runs", 200, MOST_RUNS),
+        seconds=time_limit(args),
     )
 
 
@@ -147,6 +150,11 @@ def _count(args: Args, name: str, default: int, most: int, *, least: int = 1) ->
     if not least <= number <= most:
         raise UsageError(f"-{name} takes a number from {least} to {most}")
     return number
+
+
+def time_limit(args: Args) -> int | None:
+    """Return how many seconds -timeout gives each fork; None where it is not given."""
+    return None if args.number("timeout") is None else _count(args, "timeout", 0, MOST_SECONDS)
 
 
 def _level(word: str | None) -> "Level":

@@ -12,7 +12,6 @@ from hark.errors import UsageError
 
 if TYPE_CHECKING:
     from hark.compare.prices import Price
-    from hark.compare.processes import Processes
     from hark.compare.trial import Row, Wanted
 
 MAX_FORKS: Final = 64
@@ -26,6 +25,7 @@ SPEC: Final = Spec(
         Option("verify", "after each fork, run this command of yours in its copy of the project", "CMD"),
         Option("repeat", "fork so many times with each model; once unless given", "K"),
         Option("jobs", "run so many forks at a time; as many as there are processors unless given", "J"),
+        options.TIMEOUT,
         Option("prices", "take these prices before your own and those that come with hark", "FILE"),
         Option("patch", "make this patch in every fork (docs/patch.md)", "FILE"),
         options.SET,
@@ -65,6 +65,7 @@ def run(args: Args) -> int:
 
     isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
     from hark.cli import output
+    from hark.cli.bisect import time_limit
     from hark.cli.bundles import checked
     from hark.compare import table
     from hark.compare.trial import Wanted
@@ -73,12 +74,13 @@ def run(args: Args) -> int:
     if len(models) * repeat > MAX_FORKS:
         raise UsageError(f"{len(models) * repeat} forks are too many: at most {MAX_FORKS} are made at once")
     jobs = _count(args, "jobs", os.cpu_count() or 1)
+    seconds = time_limit(args)
     bundle, prices = checked(args.positional("BUNDLE")), _prices(args.text("prices"), os.environ)
     check = args.text("verify")
     if check is not None:
         output.error_line("the command of -verify runs as you, outside the boundary, on what the agents left")
     with _folder(args.text("keep")) as folder:
-        alike = Wanted("", "", _words(args), bundle, folder, None, check, prices)
+        alike = Wanted("", "", _words(args), bundle, folder, None, check, prices, seconds)
         rows = _all(list(_wanted(args, alike, models, repeat)), jobs)
     if args.flag("json"):
         output.say_json(_record(args, bundle, rows))
@@ -179,31 +181,17 @@ def _file_name(model: str, number: int, time: int) -> str:
 
 def _all(wanted: "list[Wanted]", jobs: int) -> "list[Row]":
     """Run them, some at a time; Ctrl-C, and whatever else would end hark, ends them first."""
-    from concurrent.futures import ThreadPoolExecutor
+    from hark.compare.trial import trials
 
-    from hark.compare.processes import Processes
-
-    processes, environ = Processes(), dict(os.environ)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            begun = [pool.submit(_told, one, processes, environ) for one in wanted]
-            return [one.result() for one in begun]
-        except BaseException:
-            processes.stop()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    return trials(wanted, jobs, dict(os.environ), _tell)
 
 
-def _told(wanted: "Wanted", processes: "Processes", environ: Mapping[str, str]) -> "Row":
-    """Run one, and say that it is over: the others may take long."""
+def _tell(wanted: "Wanted", row: "Row") -> None:
     from hark.cli.output import error_line
-    from hark.compare.trial import trial
 
-    row = trial(wanted, processes, environ)
     error_line(f"{wanted.name}: {row.word}" + (f", check: {row.check}" if row.check else ""))
-    return row
 
 
 def _record(args: Args, bundle: str, rows: "list[Row]") -> dict[str, object]:

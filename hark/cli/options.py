@@ -68,5 +68,8 @@ ANCHORER: Final = (
 )
 """Of what judges anchors: who is expected to have made them."""
 
+TIMEOUT: Final = Option("timeout", "end a fork that has not ended after so many seconds (no limit)", "N")
+"""Of what makes many forks."""
+
 PINNED: Final = Option("key", "accept only a bundle signed by this public key", "HEX|FILE", repeat=True)
 """Of what reads a bundle and writes something about it."""

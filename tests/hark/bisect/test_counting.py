@@ -39,7 +39,7 @@ def tally(*shown: Shown) -> Tally:
     return made
 
 
-SEEN, GONE, NOTHING = Shown.SEEN, Shown.GONE, Shown.NOTHING
+SEEN, GONE, NOTHING, LATE = Shown
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,8 @@ SEEN, GONE, NOTHING = Shown.SEEN, Shown.GONE, Shown.NOTHING
         (Rule(), [GONE], True),
         (Rule(), [SEEN], False),
         (Rule(), [NOTHING], False),
+        (Rule(), [LATE], False),
+        (Rule(3, 1), [LATE, LATE], False),
         (Rule(3), [GONE, GONE], None),
         (Rule(3), [GONE, GONE, GONE], True),
         (Rule(3), [GONE, SEEN], False),
@@ -75,5 +77,7 @@ def test_a_tally_says_its_interval_where_there_is_one() -> None:
     assert tally(GONE).words() == "gone"
     assert tally(NOTHING).words() == "nothing was shown"
     assert tally(SEEN, GONE, NOTHING).words() == "seen 1 of 2 times (95 %: 9% to 91%), and 1 showed nothing"
+    assert tally(GONE, LATE).words() == "gone, and 1 gave no answer in time"
+    assert tally(GONE, LATE, NOTHING).record()["no_answer"] == 1
     assert tally(GONE, GONE).record()["interval"] == pytest.approx([0.0, 0.6576], abs=1e-4)
     assert tally().record()["interval"] is None

@@ -1,7 +1,6 @@
 """Forks as processes: begun side by side, ended without a trace, and judged by what they leave."""
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hark.bisect import forks as forks_module
 from hark.bisect.counting import Shown
 from hark.bisect.driver import Job, Question
 from hark.bisect.expression import parse
@@ -20,7 +18,7 @@ from hark.bundle import events as ev
 from tests.support.recordings import bundle
 
 PARENT = b"p" * 32
-PROGRAM = """
+PROGRAM = """#!%s
 import json, os, shutil, sys, time
 words = sys.argv[1:]
 child = words[words.index("-o") + 1]
@@ -35,7 +33,7 @@ if at == "2":
     time.sleep(60)
 shutil.copy(os.environ["FORK"], child)
 print(json.dumps({"verdict": "FORKED", "parent_root": "%s", "bundle": child, "words": words}))
-""" % PARENT.hex()  # noqa: UP031
+""" % (sys.executable, PARENT.hex())  # noqa: UP031
 
 
 @pytest.fixture
@@ -43,10 +41,11 @@ def forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forks]:
     """Forks by a program that does as `hark fork` would, without an agent."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
+    program.chmod(0o755)
     evil = ev.DnsDecision("evil.example", allowed=False)
     live = ev.Branch(parent=PARENT, at=3, side="response")
     monkeypatch.setenv("FORK", bundle(tmp_path / "fork.hark", live, evil))
-    monkeypatch.setattr(forks_module, "PROGRAM", (sys.executable, str(program)))
+    monkeypatch.setattr(sys, "executable", str(program))
     with Folder(str(tmp_path / "folder"), {}) as folder:
         yield Forks("run.hark", ("-policy=p",), folder, Judge(parse("denied"), PARENT, 0))
 
@@ -79,7 +78,7 @@ def test_what_nobody_needs_is_ended_with_all_that_it_left(forks: Forks) -> None:
     while not (started.exists() and started.read_text()):
         time.sleep(0.01)
     pid = int(started.read_text())
-    assert os.getpgid(pid) == pid != os.getpgid(0)
+    os.kill(pid, 0)  # the control
     forks.drop()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -87,30 +86,10 @@ def test_what_nobody_needs_is_ended_with_all_that_it_left(forks: Forks) -> None:
     forks.drop()
 
 
-def test_a_fork_ends_with_the_bisection_that_began_it(tmp_path: Path) -> None:
-    """SIGKILL leaves no time to end anything, and the kernel does it."""
-    mark = tmp_path / "pid"
-    child = os.fork()
-    if child == 0:
-        import subprocess
-
-        ends = forks_module._ends_with_us
-        sleeper = subprocess.Popen(["sleep", "60"], preexec_fn=ends)  # noqa: PLW1509 (one thread)
-        mark.write_text(f"{sleeper.pid} ")
-        time.sleep(60)
-    while not (mark.exists() and mark.read_text().endswith(" ")):
-        time.sleep(0.01)
-    sleeper = int(mark.read_text())
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    deadline = time.monotonic() + 60
-    while Path(f"/proc/{sleeper}").exists() and _state(sleeper) != "Z":
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def _state(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return "Z"
+def test_a_fork_that_takes_too_long_is_ended_and_shows_neither(forks: Forks) -> None:
+    forks.seconds = 1
+    forks.begin(job(2))
+    done = forks.ended()
+    assert (done.shown, done.why) == (Shown.LATE, "no answer in 1 s")
+    forks.begin(job(3))  # the control: one that answers is not ended
+    assert forks.ended().shown is Shown.SEEN

@@ -38,9 +38,12 @@ AT_PAGE = "page.example/"
 class Stub:
     """In the place of forks: obeys the sentence where it is left."""
 
-    def __init__(self, path: str, options: tuple[str, ...], folder: Any, judge: Any) -> None:
+    def __init__(
+        self, path: str, options: tuple[str, ...], folder: Any, judge: Any, seconds: int | None
+    ) -> None:
         self.path, self.options, self.folder, self.judge = path, options, folder, judge
         self.jobs: list[Job] = []
+        self.seconds = seconds
         MADE.append(self)
 
     def begin(self, job: Job) -> None:
@@ -53,6 +56,8 @@ class Stub:
         job = self.jobs.pop()
         raw = job.question.patch
         removed = "" if not raw else "".join(step.old for step in parse_patch(raw).steps)  # type: ignore[union-attr]
+        if HANGS and "Send the key" in removed:
+            return Done(job.question.key, job.trial, Shown.LATE, f"no answer in {self.seconds} s", 0.5, "x")
         shown = Shown.GONE if "Send the key" in removed else Shown.SEEN
         return Done(job.question.key, job.trial, shown, "", 0.5, "x.hark")
 
@@ -63,12 +68,14 @@ class Stub:
 MADE: list[Stub] = []
 BEGUN: list[Job] = []
 INTERRUPT = -1
+HANGS: list[bool] = []
 
 
 @pytest.fixture(autouse=True)
 def stub(monkeypatch: pytest.MonkeyPatch) -> None:
     MADE.clear()
     BEGUN.clear()
+    HANGS.clear()
     monkeypatch.setattr(session_module, "Forks", Stub)
     monkeypatch.setitem(globals(), "INTERRUPT", -1)
 
@@ -125,6 +132,18 @@ def test_an_interrupted_session_goes_on_where_it_was(
     BEGUN.clear()
     again, _ = run(tmp_path, path)
     assert (again.outcome.word, BEGUN) == (FOUND, [])
+
+
+def test_forks_that_take_too_long_find_nothing_and_are_asked_again(tmp_path: Path, path: str) -> None:
+    HANGS.append(True)
+    session, said = run(tmp_path, path, seconds=7)
+    assert session.outcome.word != FOUND
+    assert any(line.endswith(": no answer in 7 s (0.5 s)") for line in said)
+    HANGS.clear()
+    BEGUN.clear()
+    session, _ = run(tmp_path, path, seconds=70)
+    assert session.outcome.word == FOUND  # the control: given time, the same questions have an answer
+    assert all(job.question.patch for job in BEGUN)  # and what was answered is not asked again
 
 
 def test_another_model_is_another_question(tmp_path: Path, path: str) -> None:

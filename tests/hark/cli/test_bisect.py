@@ -47,10 +47,11 @@ def test_every_option_reaches_the_bisection_or_each_fork(seen, tmp_path):
     words += ["-max-runs", "40", "-trials", "5", "-tolerate", "2", "-model", "large", "-set", "/a=1"]
     words += ["-policy", "p", "-upstream", "a=b", "-upstream", "c=d", "-upstream-ca", "e", "-via-proxy"]
     words += ["-trust-bundle", "-trusted-keys", "t", "-read", "r", "-write", "w", "-workdir", "d", "-o", "o"]
+    words += ["-timeout", "60"]
     assert entry(["bisect", *words, "-key", "y", path]) == 1
     (wanted,) = seen
     assert (wanted.at, wanted.until, wanted.finest, wanted.search) == ("12", "denied", Level.WORD, "probable")
-    assert (wanted.rule, wanted.jobs, wanted.most) == (Rule(5, 2), 3, 40)
+    assert (wanted.rule, wanted.jobs, wanted.most, wanted.seconds) == (Rule(5, 2), 3, 40, 60)
     assert set(wanted.options) == {
         "-model=large", "-set=/a=1", "-policy=p", "-upstream=a=b", "-upstream=c=d", "-upstream-ca=e",
         "-via-proxy", "-trust-bundle", "-trusted-keys=t", "-read=r", "-write=w", "-workdir=d", "-key=y",
@@ -110,6 +111,7 @@ def test_the_verdict_is_a_remark_and_json_has_standard_output(seen, tmp_path, ca
         (["-at", "1"], "and -until EXPR"),
         (["-at", "1", "-until", "denied", "-by", "sentance"], "did you mean sentence?"),
         (["-at", "1", "-until", "denied", "-search", "x"], "-search is one of ddmin, probable"),
+        (["-at", "1", "-until", "denied", "-timeout", "0"], "-timeout takes a number from 1 to"),
         (["-at", "1", "-until", "denied", "-jobs", "0"], "-jobs takes a number from 1 to 64"),
         (
             ["-at", "1", "-until", "denied", "-trials", "2", "-tolerate", "2"],

@@ -19,12 +19,15 @@ def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Wanted]:
     monkeypatch.setattr("signal.signal", lambda number, handler: None)
     begun: list[Wanted] = []
 
-    def fake(wanted: Wanted, processes: Any, environ: Any) -> Row:
-        begun.append(wanted)
+    def row(wanted: Wanted) -> Row:
         passed = None if wanted.check is None else PASSED
         return Row(wanted.model, "FORKED", "", passed, bundle=wanted.output)
 
-    monkeypatch.setattr("hark.compare.trial.trial", fake)
+    def fake(wanted: list[Wanted], jobs: int, environ: Any, tell: Any) -> list[Row]:
+        begun.extend(wanted)
+        return [row(one) for one in wanted]
+
+    monkeypatch.setattr("hark.compare.trial.trials", fake)
     return begun
 
 
@@ -32,6 +35,7 @@ def test_every_option_reaches_the_forks(begun: list[Wanted], tmp_path: Path) -> 
     words = ["-at", "12", "-models", "a, b/c", "-patch", "p", "-set", "/x=1", "-set", "/y=2", "-policy", "t"]
     words += ["-upstream", "h=a", "-upstream-ca", "c", "-via-proxy", "-trust-bundle", "-trusted-keys", "k"]
     words += ["-read", "r", "-write", "w", "-workdir", "d", "-key", "y", "-verify", "true", "-jobs", "1"]
+    words += ["-timeout", "90"]
     out, keep = tmp_path / "out", tmp_path / "keep"
     path = bundle(tmp_path / "run.hark")
     entry(["compare", *words, "-o", str(out), "-keep", str(keep), path])
@@ -43,6 +47,7 @@ def test_every_option_reaches_the_forks(begun: list[Wanted], tmp_path: Path) -> 
     assert (one.model, two.model, one.check, one.bundle) == ("a", "b/c", "true", path)
     assert (one.output, two.output) == (f"{out}/1-a.hark", f"{out}/2-b_c.hark")
     assert (one.folder, two.folder) == (str(keep), str(keep))
+    assert (one.seconds, two.seconds) == (90, 90)
 
 
 def test_the_words_that_forks_get_are_words_of_hark_fork() -> None:
@@ -100,6 +105,7 @@ def test_a_price_of_ones_own_counts_before_the_shipped_one_and_that_of_prices_be
         (["-at", "1", "-models", "a,a"], "names a twice"),
         (["-at", "1", "-models", "a,,b"], "is no name of a model"),
         (["-at", "1", "-models", "a", "-repeat", "0"], "-repeat needs a whole number from 1"),
+        (["-at", "1", "-models", "a", "-timeout", "0"], "-timeout takes a number from 1 to"),
         (["-at", "1", "-models", "a", "-jobs", "0"], "-jobs needs a whole number from 1"),
         (["-at", "1", "-models", "a", "-repeat", "65"], "65 forks are too many"),
         (["-at", "1", "-models", "a", "-prices", "/nowhere"], "/nowhere"),

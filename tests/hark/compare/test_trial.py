@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from hark.compare import trial as module
-from hark.compare.processes import Processes
-from hark.compare.trial import FAILED, NOT_CHECKED, NOT_FORKED, PASSED, Row, Wanted, trial
+from hark.compare.trial import FAILED, LATE, NOT_CHECKED, NOT_FORKED, PASSED, Row, Wanted, trials
 from tests.hark.compare.test_measured import ask, branch
 from tests.support.recordings import bundle
 
@@ -38,7 +37,8 @@ exit ${CODE:-0}
 def told(tmp_path: Path, wanted: Wanted, verdict: object, code: int = 0) -> Row:
     answer = verdict if isinstance(verdict, str) else json.dumps(verdict)
     about = {"ARGS": str(tmp_path / "args"), "ANSWER": answer, "CODE": str(code)}
-    return trial(wanted, Processes(), {**os.environ, **about})
+    [row] = trials([wanted], 1, {**os.environ, **about}, lambda wanted, row: None)
+    return row
 
 
 def forked(tmp_path: Path, *happened: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def test_a_fork_is_told_its_model_its_copy_and_what_all_share(tmp_path: Path, wa
     words = (tmp_path / "args").read_text().split()
     assert words[:4] == ["-P", "-m", "hark.cli.main", "fork"]
     assert words[4:] == [
-        "-at=9", "-json", "-model=large", f"-keep={wanted.copy}", "-o=/out/1.hark", "--", "run.hark",
+        "-json", "-at=9", "-model=large", f"-keep={wanted.copy}", "-o=/out/1.hark", "--", "run.hark",
     ]  # fmt: skip
     assert (row.word, row.check, row.passed) == ("FORKED", None, True)
     assert row.measured is not None
@@ -117,3 +117,51 @@ def test_a_bundle_that_cannot_be_measured_has_not_passed(tmp_path: Path, wanted:
     row = told(tmp_path, wanted, {"verdict": "FORKED", "bundle": path})
     assert not row.passed
     assert "is not the bundle of a fork" in row.why
+
+
+def test_a_fork_that_takes_too_long_has_no_verdict_and_no_check(tmp_path: Path, wanted: Wanted) -> None:
+    Path(sys.executable).write_text('#!/bin/sh\n[ "$CODE" = 0 ] || sleep 60\nprintf "%s" "$ANSWER"\n')
+    hung = told(tmp_path, replace(wanted, check="true", seconds=1), forked(tmp_path), 1)
+    assert (hung.word, hung.why, hung.check, hung.passed) == (LATE, "no answer in 1 s", NOT_CHECKED, False)
+    (tmp_path / "fork.hark").unlink()
+    quick = told(tmp_path, replace(wanted, name="2", seconds=60), forked(tmp_path))
+    assert (quick.word, quick.passed) == ("FORKED", True)
+
+
+def test_rows_come_in_the_order_that_was_asked_for_and_so_many_run_at_a_time(
+    tmp_path: Path, wanted: Wanted
+) -> None:
+    mark = tmp_path / "second"
+    script = f"""#!/bin/sh
+case "$*" in *-keep=*/1*) while ! [ -e {mark} ]; do sleep 0.05; done;; esac
+printf '%s' "$ANSWER"
+"""
+    Path(sys.executable).write_text(script)
+    asked = [replace(wanted, model=f"m{number}", name=f"{number}") for number in (1, 2, 3)]
+    about = {**os.environ, "ANSWER": json.dumps({"verdict": "FORK-DIVERGED"})}
+    told_of: list[str] = []
+
+    def tell(wanted: Wanted, row: Row) -> None:
+        told_of.append(wanted.model)
+        mark.touch()  # the first waits for the end of another
+
+    rows = trials(asked, 2, about, tell)
+    assert [row.model for row in rows] == ["m1", "m2", "m3"]
+    assert told_of[0] == "m2"  # there is no room for the third
+    assert sorted(told_of) == ["m1", "m2", "m3"]
+
+
+def test_what_ends_the_command_ends_its_forks(tmp_path: Path, wanted: Wanted) -> None:
+    script = f"""#!/bin/sh
+case "$*" in *-keep=*/1*) echo $$ > {tmp_path}/pid; exec sleep 60;; esac
+while ! [ -s {tmp_path}/pid ]; do sleep 0.05; done
+"""
+    Path(sys.executable).write_text(script)
+
+    def interrupt(wanted: Wanted, row: Row) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trials([replace(wanted, name="1"), replace(wanted, name="2")], 2, os.environ, interrupt)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
