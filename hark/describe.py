@@ -63,7 +63,7 @@ def _labels(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((name, f"  {name:<{width}}  ") for name in names)
 
 
-_LABELS: Final = {
+_LABELS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
     ev.Unknown: _labels(("payload",)),
     **{kind.event: _labels(kind.event._fields) for kind in ev.KINDS},
 }
