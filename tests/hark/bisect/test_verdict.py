@@ -115,6 +115,7 @@ def test_controls_are_listed_with_their_text(tmp_path: Path) -> None:
             "seen": 1,
             "runs": 1,
             "unresolved": 0,
+            "no_answer": 0,
             "interval": [pytest.approx(0.2065, abs=1e-3), 1.0],
         }
     ]
