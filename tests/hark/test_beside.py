@@ -73,11 +73,15 @@ def test_a_whole_one_takes_with_it_what_it_left_running(tmp_path: Path) -> None:
 
 
 def test_one_that_takes_too_long_has_no_exit_code_and_leaves_nothing(tmp_path: Path) -> None:
-    beside = Beside[str]()
-    begin(beside, f"sleep 60 & echo $! > {tmp_path}/pid; wait", tmp_path / "late", seconds=1)
+    beside, started = Beside[str](), tmp_path / "pid"
     begin(beside, "exit 0", tmp_path / "soon", seconds=600)
-    assert [(one.tag, one.code) for one in (beside.ended(), beside.ended())] == [("soon", 0), ("late", None)]
-    until(lambda: not is_there(pid_in(tmp_path / "pid")))
+    assert beside.ended().code == 0  # the control
+    for seconds in (1, 10, 50):  # for a busy machine, on which it has not got that far
+        begin(beside, f"sleep 600 & echo $! > {started}; wait", tmp_path / "late", seconds=seconds)
+        assert beside.ended().code is None
+        if started.exists() and started.read_text():
+            break
+    until(lambda: not is_there(pid_in(started)))
 
 
 def test_one_that_is_ended_is_told_first_and_taken_if_it_does_not_hear(
