@@ -49,6 +49,7 @@ EXIT_RECORDER: Final = RecordError.exit_code
 EXIT_LIMIT: Final = LimitError.exit_code  # as timeout(1)
 EXIT_STOPPED: Final = 1
 """Recorded for an agent that was ended because the run need not go on."""
+EXIT_UNWRITTEN: Final = 1  # as of a program that cannot write its own output
 GRACE_S: Final = 5.0  # between SIGTERM and SIGKILL, for an agent whose time is up
 EXIT_NOT_FOUND: Final = 127
 """What a shell ends with when its last command was not found."""
@@ -433,6 +434,9 @@ class Run:
         if ended.left:
             self.say(summary.left_behind(ended.left))
         sealed = self._seal(writer, summary.reason(ended), ended.status)
+        if ended.unwritten is not None:
+            self.say(ended.unwritten)
+            return (ended.status or EXIT_UNWRITTEN) if sealed else EXIT_RECORDER
         return ended.status if sealed else EXIT_RECORDER
 
     def _seal(self, writer: Writer, reason: str, code: int) -> bool:

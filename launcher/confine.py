@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from hark.shebang import SHEBANG_BYTES, shebang
-from launcher import ceilings, kernel, landlock, refusals, seccomp, streams, wire
+from launcher import ceilings, kernel, landlock, refusals, seccomp, wire
 from launcher.caller import Inherited
 from launcher.plan import Plan
 from launcher.view import View
@@ -56,8 +56,6 @@ def become(agent: Agent) -> NoReturn:
     try:
         _own_group(agent.terminal)
         _standard_streams(agent.terminal, agent.plan.on_terminal)
-        if agent.plan.nested:
-            streams.copy_input()
         _close_all_but(agent.status)
         _reset_signals(agent.inherited)
         resource.setrlimit(resource.RLIMIT_CORE, (_NO_DUMP, _NO_DUMP))

@@ -4,7 +4,8 @@ A pipe, socket or device is pumped (`launcher.pump`): the agent has a pipe of ou
 agent itself, in a sealed copy that can be sought in and opened anew, and that is recorded whole before the
 agent starts; when the agent has ended, the caller's file is as far read as its copy. /dev/null and terminals
 stay (`launcher.terminal`). What can be had in neither way stays too, unrecorded, and `Kind.OTHER` says so: a
-file opened for writing as well, and a block device.
+block device, and what can only be written to. A file is never the caller's own, opened for writing as well or
+for nothing else: the agent could change what stands in it.
 """
 
 import contextlib
@@ -108,9 +109,14 @@ class Intake:
         self.inner = self.feed = None
 
 
-def settle(owner: tuple[int, int] | None) -> Intake:
-    """Settle what the agent's standard input is; `owner` (uid, gid) may open a pipe of ours anew."""
+def settle(owner: tuple[int, int] | None, *, recorded: bool = True) -> Intake:
+    """Settle what the agent's standard input is; `owner` (uid, gid) may open a pipe of ours anew.
+
+    What is not `recorded` stays the caller's own, but for a file: the agent could change its mode.
+    """
     status = os.fstat(0)
+    if not recorded and not stat.S_ISREG(status.st_mode):
+        return Intake(Kind.OTHER)
     kind = _kind(status)
     if kind is Kind.FILE:
         copy = _copied()
@@ -129,7 +135,7 @@ def _kind(status: os.stat_result) -> Kind:
         return Kind.NULL
     if access != os.O_WRONLY and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)):
         return Kind.PIPE
-    return Kind.FILE if stat.S_ISREG(mode) and access == os.O_RDONLY else Kind.OTHER
+    return Kind.FILE if stat.S_ISREG(mode) else Kind.OTHER
 
 
 def open_pipe(owner: tuple[int, int] | None) -> Intake:

@@ -1,59 +1,172 @@
-"""Output that was no terminal when it was recorded, and goes to one now: through a pipe, so that it is none.
+"""Output that the agent must not hold itself, passed on through a pipe: to a file, a socket, a terminal.
 
-Otherwise a program that is run again in front of a reviewer would see another kind of stream, and the agent
-would hold the reviewer's terminal. Both outputs share one pipe where both lead to terminals, in their
-order.
+Whoever holds an open file description can seek in it, cut what was written before, take `O_APPEND` off, set
+`O_DIRECT` or shut a socket down, and all of that would hold for whatever hark says next. So of a file or
+socket of the caller's the agent never holds the description. Nor of a terminal, where output that was none
+when it was recorded goes to one now: a program that is run again would see another kind of stream, and hold
+the reviewer's terminal. Outputs that lead to one place share one pipe, in their order. A pipe of the caller's
+stays: its flags alone can be changed, and they are put back at the end.
+
+What cannot be written ends the pipe, so that the agent is told by SIGPIPE or EPIPE; `problem` says why.
 """
 
-import contextlib
+import fcntl
 import os
+import select
+import stat
 import threading
 from collections.abc import Collection
 from typing import Final, Self
 
 _CHUNK: Final = 1 << 16
-_JOIN_S: Final = 5.0
+_JOIN_S: Final = 5.0  # a terminal that is held (Ctrl-S) must not keep a run from its end
 
 
 class Outlet:
-    """One pipe out, from before the fork to the end of the run."""
+    """All pipes out, from before the fork to the end of the run."""
 
-    def __init__(self, streams: tuple[int, ...], read: int, write: int) -> None:
-        self._streams = streams
-        self._read = read
-        self._write = write
-        self._thread = threading.Thread(target=self._copy, name="output", daemon=True)
+    def __init__(self, ways: list["_Way"]) -> None:
+        self._ways = ways
+        self._flags = {number: fcntl.fcntl(number, fcntl.F_GETFL) for number in _kept(ways)}
 
     @classmethod
-    def settle(cls, terminals: Collection[int], owner: tuple[int, int] | None) -> Self | None:
-        """Make one for each output that is a terminal and not among `terminals`; None: it is not needed."""
-        streams = tuple(number for number in (1, 2) if number not in terminals and os.isatty(number))
-        if not streams:
-            return None
-        read, write = os.pipe2(os.O_CLOEXEC)
-        if owner is not None:
-            os.fchown(write, *owner)
-        return cls(streams, read, write)
+    def settle(
+        cls, terminals: Collection[int] | None, owner: tuple[int, int] | None, ceiling: int | None = None
+    ) -> Self:
+        """Make a pipe for each place that outputs lead to and the agent must not hold. Raises OSError.
+
+        The streams among `terminals` are the agent's own terminal (None: all that are terminals); `owner`
+        (uid, gid) may open the pipes anew; no file is written to beyond `ceiling` bytes.
+        """
+        own = [number for number in (1, 2) if os.isatty(number)] if terminals is None else terminals
+        places: dict[object, list[int]] = {}
+        for number in (1, 2):
+            if number not in own and (place := _place(number)) is not None:
+                places.setdefault(place, []).append(number)
+        return cls([_Way(tuple(streams), owner, ceiling) for streams in places.values()])
 
     def enter(self) -> None:
         """In the forked child: take the agent's side."""
-        for number in self._streams:
-            os.dup2(self._write, number, inheritable=True)
-        os.close(self._write)
-        os.close(self._read)
+        for way in self._ways:
+            way.enter()
 
     def begin(self) -> None:
         """In the supervisor, once the child has its side."""
+        for way in self._ways:
+            way.begin()
+
+    def finish(self) -> None:
+        """Wait for what was written last; every process inside is gone. Idempotent."""
+        for way in self._ways:
+            way.finish()
+        for number, flags in self._flags.items():
+            fcntl.fcntl(number, fcntl.F_SETFL, flags)
+
+    def close(self) -> None:
+        """Let go of the pipes where there is no child."""
+        for way in self._ways:
+            way.close()
+
+    @property
+    def problem(self) -> str | None:
+        """Why something that the agent wrote is not where it should be."""
+        return next((way.problem for way in self._ways if way.problem is not None), None)
+
+    @property
+    def full(self) -> bool:
+        """Whether a file reached the ceiling."""
+        return any(way.full for way in self._ways)
+
+
+class _Way:
+    """One pipe and the thread that empties it."""
+
+    def __init__(self, streams: tuple[int, ...], owner: tuple[int, int] | None, ceiling: int | None) -> None:
+        self.streams = streams
+        self._target = streams[0]
+        self._patient = not os.isatty(self._target)
+        regular = stat.S_ISREG(os.fstat(self._target).st_mode)
+        self._ceiling = ceiling if regular else None
+        self._watched = not regular
+        self._read, self._write = os.pipe2(os.O_CLOEXEC)
+        if owner is not None:
+            os.fchown(self._write, *owner)
+        self._thread = threading.Thread(target=self._copy, name="output", daemon=True)
+        self.problem: str | None = None
+        self.full = False
+
+    def enter(self) -> None:
+        for number in self.streams:
+            os.dup2(self._write, number, inheritable=True)
+        self.close()
+
+    def begin(self) -> None:
         os.close(self._write)
         self._thread.start()
 
     def finish(self) -> None:
-        """Wait for what was written last; every process inside is gone. Idempotent."""
-        self._thread.join(_JOIN_S)
+        self._thread.join(None if self._patient else _JOIN_S)
+
+    def close(self) -> None:
+        os.close(self._write)
+        os.close(self._read)
 
     def _copy(self) -> None:
-        with contextlib.suppress(OSError):
-            while data := os.read(self._read, _CHUNK):
-                while data:
-                    data = data[os.write(self._streams[0], data) :]
-        os.close(self._read)
+        try:
+            while self._is_heard() and (data := os.read(self._read, _CHUNK)):
+                room = self._room()
+                self.full = len(data) > room
+                self._put(data[:room] if self.full else data)
+                if self.full:
+                    break
+        except ConnectionError:
+            pass  # the reader left, as it may; the agent is told
+        except OSError as error:
+            if not self._patient:
+                return  # a terminal that hung up
+            name = "standard output" if self._target == 1 else "standard error"
+            self.problem = f"{name} cannot be written: {(error.strerror or str(error)).lower()}"
+        finally:
+            os.close(self._read)
+
+    def _is_heard(self) -> bool:
+        """Wait for something to read; False if the reader leaves meanwhile."""
+        if not self._watched:
+            return True
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        poll.register(self._target, 0)
+        ready = dict(poll.poll())
+        return self._read in ready or not ready[self._target]
+
+    def _put(self, data: bytes) -> None:
+        while data:
+            try:
+                data = data[os.write(self._target, data) :]
+            except BlockingIOError:
+                poll = select.poll()
+                poll.register(self._target, select.POLLOUT)
+                poll.poll()
+
+    def _room(self) -> int:
+        """Bytes that still fit below the ceiling."""
+        if self._ceiling is None:
+            return _CHUNK
+        appends = fcntl.fcntl(self._target, fcntl.F_GETFL) & os.O_APPEND
+        end = os.fstat(self._target).st_size if appends else os.lseek(self._target, 0, os.SEEK_CUR)
+        return max(0, self._ceiling - end)
+
+
+def _place(number: int) -> object:
+    """What an output leads to that the agent must not hold: a terminal, a file, a socket; None otherwise."""
+    if os.isatty(number):
+        return "terminal"
+    status = os.fstat(number)
+    held = stat.S_ISREG(status.st_mode) or stat.S_ISSOCK(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    return (status.st_dev, status.st_ino) if held else None
+
+
+def _kept(ways: list[_Way]) -> list[int]:
+    """The outputs whose description the agent has as well."""
+    passed = {number for way in ways for number in way.streams}
+    return [number for number in (1, 2) if number not in passed and not os.isatty(number)]

@@ -44,6 +44,8 @@ class Ended:
     """Programs, by the same, that asked the kernel for random bytes and have no shim: static ones."""
     replaced: tuple[str, ...] = ()
     """Paths that are kept from the agent and lay bare for a moment, since another program replaced them."""
+    unwritten: str | None = None
+    """Why what the agent printed is not all where its output leads to."""
     left: int = 0
     """How many processes of the agent's were still there when its first one ended, and were ended with it."""
     cut_short: bool = False

@@ -1,8 +1,4 @@
-"""The standard streams, where Landlock does not hold the way back to what they lead to.
-
-A descriptor can be opened anew through /proc/self/fd with other rights than it has. Landlock refuses that; in
-a nested run there is none over files. So a file that is read from is handed to a nested agent as a sealed
-copy. A file that is written to stays: the agent may read what else stands in it.
+"""The caller's terminal as a standard stream of an agent that is given none of its own.
 
 Where the plan gives the agent no terminal of its own (`launcher.terminal`), a terminal that only output goes
 to is opened for writing alone, and a run that starts in the background has an empty input instead of the
@@ -12,15 +8,6 @@ kernel does not stop them. Such a run that is sent there later keeps its input.
 
 import fcntl
 import os
-import stat
-from typing import Final
-
-from hark.errors import ConfinementError
-from launcher.intake import is_copy
-
-MAX_COPY: Final = 64 << 20  # bytes of memory that a nested run's input may take
-_SEALS: Final = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-_STEP: Final = 1 << 20
 
 
 def write_only_terminals() -> None:
@@ -51,30 +38,3 @@ def empty_input_in_background() -> None:
         opened = os.open("/dev/null", os.O_RDONLY)
         os.dup2(opened, 0)
         os.close(opened)
-
-
-def copy_input() -> None:
-    """In the agent's process: put a sealed copy in the place of a file that is standard input.
-
-    Raises ConfinementError if it is too large.
-    """
-    status = os.fstat(0)
-    if not stat.S_ISREG(status.st_mode):
-        return
-    if status.st_size > MAX_COPY:
-        raise ConfinementError(
-            f"standard input is a file of {status.st_size} bytes, too many for a nested run: use a pipe"
-        )
-    if is_copy(0):
-        return
-    position = os.lseek(0, 0, os.SEEK_CUR)
-    copy = os.memfd_create("hark-input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    offset = 0
-    while chunk := os.pread(0, _STEP, offset):
-        offset += os.write(copy, chunk)
-        if offset > MAX_COPY:
-            raise ConfinementError("standard input grows while it is read: use a pipe")
-    fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _SEALS)
-    os.lseek(copy, position, os.SEEK_SET)
-    os.dup2(copy, 0)
-    os.close(copy)

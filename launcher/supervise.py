@@ -71,13 +71,13 @@ def launch(plan: Plan, played: Played | None = None) -> "Boundary":
         child = os.fork()
     except OSError as error:
         taken.close()
+        outlet.close()
         raise ConfinementError(explain("process", error)) from error
     if child == 0:
         try:
             ours.close()
             taken.enter()
-            if outlet is not None:
-                outlet.enter()
+            outlet.enter()
             from launcher import build
 
             build.run(plan, identity, handed_down, theirs, supervisor)
@@ -89,22 +89,24 @@ def launch(plan: Plan, played: Played | None = None) -> "Boundary":
     theirs.close()
     taken.leave()
     guarded = _guarded() if plan.terminal and played is None else None
-    if outlet is not None:
-        outlet.begin()
+    outlet.begin()
     return Boundary(plan, identity, child, ours, terminal=guarded, streams=Streams(taken, played, outlet))
 
 
-def _take_streams(plan: Plan, identity: Identity, played: Played | None) -> tuple[Intake, Outlet | None]:
-    """Take standard input over where it is recorded or played. Raises ConfinementError."""
-    if not plan.record_input:
-        return Intake(intake.Kind.OTHER), None
+def _take_streams(plan: Plan, identity: Identity, played: Played | None) -> tuple[Intake, Outlet]:
+    """Take over input that is recorded or played, and output that the agent must not hold itself.
+
+    Raises ConfinementError.
+    """
     owner = (identity.uid, identity.gid) if identity.changed else None
+    terminals = None if played is None else played.terminals
     try:
-        if played is None:
-            return intake.settle(owner), None
-        return played.settle(owner), Outlet.settle(played.terminals, owner)
+        outlet = Outlet.settle(terminals, owner, plan.limits.disk)
+        if played is not None:
+            return played.settle(owner), outlet
+        return intake.settle(owner, recorded=plan.record_input), outlet
     except OSError as error:
-        raise ConfinementError(f"standard input cannot be taken over: {error.strerror}") from error
+        raise ConfinementError(f"the standard streams cannot be taken over: {error.strerror}") from error
 
 
 def _guarded() -> "Guard | None":
@@ -127,7 +129,7 @@ class Streams:
 
     taken: Intake
     played: Played | None
-    outlet: Outlet | None
+    outlet: Outlet
 
 
 def _hold(child: int) -> int:
@@ -318,8 +320,7 @@ class Boundary:
             self._end_input()
             if self._relay is not None:
                 self._relay.drain()
-            if self._streams.outlet is not None:
-                self._streams.outlet.finish()
+            self._streams.outlet.finish()
         finally:
             if self._relay is not None:
                 self._relay.leave()
@@ -338,6 +339,7 @@ class Boundary:
             refused=refused,
             replaced=replaced,
             unreached=tuple(self._unreached),
+            unwritten=self._streams.outlet.problem,
         )
 
     def _end_input(self) -> None:
@@ -349,7 +351,7 @@ class Boundary:
 
     def _too_large(self, by_signal: int | None) -> str | None:
         disk = self._plan.limits.disk
-        if disk is None or by_signal != signal.SIGXFSZ:
+        if disk is None or not (by_signal == signal.SIGXFSZ or self._streams.outlet.full):
             return None
         return f"limits.disk was reached: no file may be larger than {disk} bytes"
 
@@ -475,6 +477,7 @@ class Boundary:
             self._relay.close()
             self._relay = None
         self._end_input()
+        self._streams.outlet.finish()
         self._streams.taken.close()
         if self._guard is not None:
             self._guard.dismiss()

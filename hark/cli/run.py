@@ -1,12 +1,11 @@
 """`hark run`: a command inside the boundary, and a bundle of everything that crossed it."""
 
-import contextlib
 import os
-import sys
 from typing import Final
 
 from hark.cli import options as shared
 from hark.cli.spec import Args, Option, Spec
+from hark.cli.streams import Teller
 
 SPEC: Final = Spec(
     "run",
@@ -41,11 +40,15 @@ SPEC: Final = Spec(
         "The command sees the system read-only, its own interpreter, and the project directory. It reaches\n"
         "only hosts that the policy allows, and holds a placeholder for each of the policy's secrets.\n"
         "Exits with the command's own code; 125 if hark refused to start it, 124 if a limit of the policy\n"
-        "ended it, 123 if the record failed."
+        "ended it, 123 if the record failed, or what hark has to say at the end could be written nowhere."
     ),
     command="the program to run and its arguments",
     refused=125,
 )
+
+TELLER: Final = Teller()
+say: Final = TELLER.say
+show: Final = TELLER.show
 
 
 def run(args: Args) -> int:
@@ -74,23 +77,10 @@ def run(args: Args) -> int:
         allow_all=args.flag("unsafe-allow-all"),
         anchor=asked_for_run(args),
     )
-    return run_command(options, os.environ, terminal=_has_terminal(), say=say, show=show)
+    code = run_command(options, os.environ, terminal=_has_terminal(), say=say, show=show)
+    return TELLER.code(code)
 
 
 def _has_terminal() -> bool:
     """Give the agent a terminal of its own where it would have had the caller's, which it must not hold."""
     return any(os.isatty(descriptor) for descriptor in range(3))
-
-
-def say(sentence: str) -> None:
-    """Print one sentence for the user, beside whatever the agent prints."""
-    show(f"hark: {sentence}")
-
-
-def show(line: str) -> None:
-    """Print one line of text to be copied, which nothing may stand in front of."""
-    from hark.visible import printable
-
-    with contextlib.suppress(OSError):
-        os.set_blocking(2, True)  # the agent had the same stream, and may have left it otherwise
-        print(printable(line), file=sys.stderr, flush=True)

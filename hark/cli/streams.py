@@ -4,12 +4,18 @@ What always holds: a stream that the caller closed is /dev/null, before any file
 number; a remark that nobody can take (standard error is full or its reader gone) is lost and changes nothing
 else; a character that the terminal's encoding lacks is escaped. That standard output, which a command was
 asked for, could not be written is left to be noticed.
+
+What a run says of its agent is no such remark, since the agent may have filled the disk: it goes to standard
+output then, or takes the place of an exit code that would say that all went well.
 """
 
+import errno
 import io
 import os
 import sys
-from typing import Final
+from typing import Final, TextIO
+
+from hark.errors import RecordError
 
 STREAMS: Final = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 """Name and mode by file descriptor."""
@@ -18,19 +24,67 @@ STREAMS: Final = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 class Remarks(io.TextIOWrapper):
     """A text stream that loses what cannot be written, where others raise."""
 
+    failed: OSError | None = None
+    """Why something was lost."""
+
     def write(self, text: str, /) -> int:
         """Write what can be written."""
         try:
             return super().write(text)
-        except OSError:
+        except OSError as error:
+            self.failed = error
             return len(text)
 
     def flush(self) -> None:
         """Flush what can be flushed."""
         try:
             super().flush()
-        except OSError:
-            return
+        except OSError as error:
+            self.failed = error
+
+
+class Teller:
+    """Says what a run has to say beside whatever its agent prints."""
+
+    def __init__(self) -> None:
+        self.lost = False
+        """Whether a line could be written nowhere, though somebody may read."""
+
+    def say(self, sentence: str) -> None:
+        """Print one sentence for the user."""
+        self.show(f"hark: {sentence}")
+
+    def show(self, line: str) -> None:
+        """Print one line of text to be copied, which nothing may stand in front of."""
+        from hark.visible import printable
+
+        text = printable(line)
+        error = _refused(sys.stderr, 2, text)
+        if error is None or error.errno == errno.EPIPE:
+            return  # who stopped reading wants none of it; an agent cannot bring that about
+        if _is_null(1) or _refused(sys.stdout, 1, text) is not None:
+            self.lost = True
+
+    def code(self, code: int) -> int:
+        """Return the exit code of a run that ended with `code`."""
+        return code or (RecordError.exit_code if self.lost else 0)
+
+
+def _refused(stream: TextIO, descriptor: int, text: str) -> OSError | None:
+    """Print a line; the error if it cannot be written."""
+    try:
+        os.set_blocking(descriptor, True)  # the agent may have the same pipe, and have left it otherwise
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        return error
+    return stream.failed if isinstance(stream, Remarks) else None
+
+
+def _is_null(descriptor: int) -> bool:
+    try:
+        return os.fstat(descriptor).st_rdev == os.stat(os.devnull).st_rdev
+    except OSError:
+        return True
 
 
 def reopen_missing() -> None:

@@ -68,7 +68,9 @@ def test_ten_megabytes_pass_from_a_file_to_a_file(rootless: Desk):
         ("echo 'print(6*7)' >p; H python3 <p; H python3 - <p; cat p | H python3", "42\n42\n42\n"),
         ("H head -c 3 </dev/zero | od -An -tx1", " 00 00 00\n"),
         ("H cat </proc/sys/kernel/ostype", "Linux\n"),
-        ("echo over >f; H sh -c 'cat; echo more >&0' <>f; cat f", "over\nover\nmore\n"),
+        ("echo over >f; H cat <>f; cat f", "over\nover\n"),
+        ("echo one >f; H sh -c 'echo two; echo three >&2' >>f; cat f", None),
+        ("(H echo a; H echo b; echo c) >f; cat f", "a\nb\nc\n"),
         ("H sh -c 'exit 7' | cat; echo ${PIPESTATUS[0]}", "7\n"),
         ("H sh -c 'kill -9 $$'; echo $?", "137\n"),
         ("H sh -c 'exec <&-; sleep 0.1; echo done' < <(yes)", "done\n"),
@@ -79,6 +81,37 @@ def test_ends_of_streams_are_as_without_hark(rootless: Desk, script: str, shown:
     bare = in_shell(rootless, script.replace("H ", "")).stdout
     assert shown is None or bare == shown
     assert in_shell(rootless, script.replace("H ", "./hark-run ")).stdout == bare
+
+
+REACH = """
+import fcntl, os
+for number in (0, 1, 2):
+    for reach in (
+        lambda: fcntl.fcntl(number, fcntl.F_SETFL, os.O_DIRECT),
+        lambda: os.ftruncate(number, 0),
+        lambda: os.lseek(number, 0, os.SEEK_SET),
+        lambda: os.fchmod(number, 0o666),
+    ):
+        try: reach()
+        except OSError: pass
+os.write(2, b"forged\\n")
+os.makedirs(".vscode"); open(".vscode/tasks.json", "w").close()
+"""
+
+
+@pytest.mark.parametrize("redirected", ["2>>log", ">log 2>&1", ">>log 2>>log", "<>log 2>>log"])
+def test_an_agent_changes_nothing_of_the_callers_log_and_mutes_no_remark(rootless: Desk, redirected: str):
+    rootless.write("reach.py", REACH)
+    log = rootless.project.parent / "log"
+    script = f"echo earlier >log; chmod 600 log; ./h python3 reach.py {redirected}".replace("log", str(log))
+    rootless.write("h", f'#!/bin/sh\nexec {Path(rootless.user.hark)} run -o r.hark -- "$@"\n').chmod(0o755)
+    ended = in_shell(rootless, f"{script}; echo $?")
+    assert ended.stdout == "0\n", ended.stderr
+    kept, _, said = log.read_text().partition("forged\n")
+    assert kept.startswith("earlier\n") != redirected.startswith(">log")
+    assert "hark: recorded" in said
+    assert ".vscode" in said
+    assert log.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_stream_that_is_closed_is_empty_inside_and_takes_everything(rootless: Desk):

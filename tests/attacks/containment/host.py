@@ -1,6 +1,7 @@
 """Traps 3 to 5, 8, 14, 15 and 22: the host's files, processes and descriptors, and the run's own record."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import socket
@@ -11,8 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from launcher import confine, kernel, landlock, mounts, seccomp
+from launcher import confine, kernel, landlock, mounts, outlet, seccomp
 from launcher.plan import Access, Grant
+from launcher.supervise import launch
 from tests.attacks.containment.programs import CALLER, TRY, as_root, inside, outside
 from tests.attacks.registry import Outcome, Verdict, add, attack
 from tests.launcher.rig import PATH, SYSTEM_PYTHON, apart, plan, project, run_here, without
@@ -171,6 +173,52 @@ class Environment:
     @staticmethod
     def undefended() -> Outcome:
         return outside(Environment.PROGRAM, env={"PATH": PATH, "AWS_SECRET_ACCESS_KEY": SECRET})
+
+
+@attack(trap=5, name="cut and mute the caller's log by way of standard error")
+class CallersLog:
+    """The agent reaches into the open file description that its caller goes on writing to."""
+
+    PROGRAM = """
+import fcntl, os
+for reach in (
+    lambda: fcntl.fcntl(2, fcntl.F_SETFL, os.O_DIRECT),
+    lambda: os.ftruncate(2, 0),
+    lambda: os.lseek(2, 1 << 62, os.SEEK_SET),
+    lambda: os.fchmod(2, 0o666),
+):
+    try: reach()
+    except OSError: pass
+"""
+
+    KEPT = b"earlier\nreport\n"
+
+    @staticmethod
+    def run(change: Callable[[], Any] | None) -> Outcome:
+        def work() -> str:
+            with project(CALLER) as folder, tempfile.TemporaryFile() as log:
+                log.write(b"earlier\n")
+                log.flush()
+                fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)
+                os.dup2(log.fileno(), 2)
+                with launch(plan(folder, (SYSTEM_PYTHON, "-I", "-c", CallersLog.PROGRAM))) as boundary:
+                    boundary.start()
+                    boundary.wait()
+                with contextlib.suppress(OSError):
+                    os.write(2, b"report\n")
+                mode = os.fstat(2).st_mode & 0o777
+                return f"{os.pread(log.fileno(), 99, 0)!r} {mode:o}"
+
+        found = apart(work, who=CALLER, change=change)
+        return Outcome.seen(found, succeeded=found != f"{CallersLog.KEPT!r} 600")
+
+    @staticmethod
+    def defended() -> Outcome:
+        return CallersLog.run(None)
+
+    @staticmethod
+    def undefended() -> Outcome:
+        return CallersLog.run(without(outlet, "_place", lambda _: None))
 
 
 @attack(trap=8, name="outlive the run as a daemon")

@@ -52,18 +52,22 @@ def test_a_standard_error_that_is_full_changes_no_exit_code(killed, unbuffered):
         assert bool(out) == words.startswith("inspect")
 
 
-def test_a_standard_error_that_is_full_changes_nothing_of_a_run_either(tmp_path):
-    code = (
+@pytest.mark.parametrize("code", [0, 42])
+def test_what_a_run_says_and_standard_error_cannot_take_goes_to_standard_output(tmp_path, code):
+    program = (
         "import sys, hark.run\n"
-        "hark.run.run = lambda options, environ, *, terminal, say, show: say('recorded') or 42\n"
+        f"hark.run.run = lambda options, environ, *, terminal, say, show: say('recorded') or {code}\n"
         "from hark.cli.main import entry\n"
         "sys.argv = ['hark', 'run', 'true']\n"
         "sys.exit(entry())\n"
     )
-    (tmp_path / "main.py").write_text(code)
+    (tmp_path / "main.py").write_text(program)
     line = f"PYTHONPATH={os.getcwd()} {sys.executable} {tmp_path}/main.py"
-    assert shell(line) == (42, "", "hark: recorded\n")
-    assert shell(f"{line} 2>/dev/full") == (42, "", "")
+    assert shell(line) == (code, "", "hark: recorded\n")
+    assert shell(f"{line} 2>/dev/full") == (code, "hark: recorded\n", "")
+    for nowhere in ("2>/dev/full >/dev/null", "2>/dev/full >&2", "2>/dev/full >&-"):
+        assert shell(f"{line} {nowhere}")[0] in (code or 123, 74), nowhere
+    assert shell(f"{line} 2>&1 | true; echo ${{PIPESTATUS[0]}}", executable="/bin/bash")[1] == f"{code}\n"
 
 
 def test_remarks_lose_what_cannot_be_written_and_write_the_rest():
