@@ -347,9 +347,3 @@ def test_flags_that_skip_it_do(place: Place, flag: str) -> None:
     env = {"PYTHONPATH": f"{place.folder}/python"}
     argv = [sys.executable, flag, "-c", "import os; print(os.urandom)"]
     assert "System" not in subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
-
-
-def test_numpys_generators_draw_by_task(place: Place) -> None:
-    pytest.importorskip("numpy")
-    program = "import numpy; print(numpy.random.default_rng().random(), numpy.random.SeedSequence().entropy)"
-    assert place.out(program) == place.out(program)
