@@ -221,13 +221,13 @@ def test_a_handshake_that_was_declined_is_declined_again(tmp_path: Path) -> None
 
 
 def test_a_message_changed_dropped_swapped_or_added_is_no_equal_replay(tmp_path: Path) -> None:
-    def says(*words: str) -> Agent:
+    def says(*words: str, patience: float = 60.0) -> Agent:
         def agent(rig: Rig) -> object:
             with client(rig, close_timeout=0.2) as opened:
                 for word in words:
                     opened.send(word)
                     with contextlib.suppress(TimeoutError):
-                        opened.recv(timeout=1)
+                        opened.recv(timeout=patience)
 
         return agent
 
@@ -235,16 +235,16 @@ def test_a_message_changed_dropped_swapped_or_added_is_no_equal_replay(tmp_path:
     for words in (("one", "twO"), ("two", "one"), ("one", "two", "three"), ("two",)):
         with playing(frames, API) as played:
             with contextlib.suppress(ConnectionClosed):
-                says(*words)(played.rig)
+                says(*words, patience=0.3)(played.rig)
             why = played.wait_diverged()
         assert why.kind == "difference"
         assert f"in the WebSocket GET {API}/talk differs" in why.words
     with playing(frames, API) as played:
         with contextlib.suppress(ConnectionClosed):
-            says("one")(played.rig)
+            says("one", patience=0.3)(played.rig)
         played.wait_diverged()
     spoiled = changed(frames, WebSocketMessage, lambda event: event._replace(data=b"ONE"), 1)
-    with playing(spoiled, API) as played, client(played.rig) as opened:
+    with playing(spoiled, API) as played, client(played.rig, close_timeout=0.2) as opened:
         opened.send("one")
         assert opened.recv() == "ONE"
 
