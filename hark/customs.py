@@ -48,6 +48,12 @@ PROTECTED: Final = (
     *("crush.json", ".roomodes", ".trae", ".factory", ".github/copilot-instructions.md"),
 )
 """Paths that git, an editor, a shell or another agent acts on without being asked."""
+NAMED: Final = (
+    *(".gdbinit", ".gdbearlyinit", ".lldbinit", ".yarnrc.yml", ".yarnrc", ".pnpmfile.cjs"),
+    *(".cargo/config.toml", ".cargo/config", ".code-workspace"),
+)
+"""Ends of paths that others act on too, and that an agent may have to change: only named at the end."""
+_ENDINGS: Final = (".code-workspace", *(f"/{name}" for name in (*PROTECTED, *NAMED)))
 
 
 def holds_credentials(entry: os.DirEntry[str]) -> bool:
@@ -94,9 +100,20 @@ def is_service(entry: os.DirEntry[str]) -> bool:
 def acted_on(entry: os.DirEntry[str]) -> bool:
     """Whether other programs act on this name: theirs, a repository's, or a bare repository's HEAD."""
     if entry.name == "HEAD":
-        folder = os.path.dirname(entry.path)
-        return os.path.isdir(f"{folder}/objects") and os.path.isdir(f"{folder}/refs")
-    return entry.name == ".git" or entry.name in PROTECTED
+        return is_repository(os.path.dirname(entry.path))
+    return entry.name == ".git" or entry.path.endswith(_ENDINGS)
+
+
+def is_repository(folder: str) -> bool:
+    """Whether git would take a folder for a repository's own (is_git_directory in its setup.c).
+
+    git asks access(2) of `objects` and `refs`, so files will do, and looks for both elsewhere where there is
+    a `commondir`. Not asked here: what HEAD says, and modes, which may change later.
+    """
+    if not os.path.lexists(f"{folder}/HEAD"):
+        return False
+    whole = os.path.lexists(f"{folder}/objects") and os.path.lexists(f"{folder}/refs")
+    return whole or os.path.lexists(f"{folder}/commondir")
 
 
 def _is_private(path: str) -> bool:

@@ -8,6 +8,7 @@ the agent makes itself holds nothing it does not know. Installed packages are no
 import contextlib
 import os
 import stat
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from blake3 import blake3
 from hark.customs import PROTECTED, acted_on, holds_credentials, is_service
 from hark.errors import PolicyError
 from hark.places import contains, within
-from hark.repositories import obeyed
+from hark.repositories import COMPARED, kept, obeyed
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
 MAX_PROTECTED: Final = 5_000  # files compared under one protected path
@@ -26,7 +27,10 @@ MAX_FINGERPRINT: Final = (
     1 << 18
 )  # bytes of a file whose content is compared; of a larger one, when it changed
 
-_UNSEARCHED: Final = (".git", "node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
+_PACKAGES: Final = ("node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
+_UNSEARCHED: Final = (".git", *_PACKAGES)
+_SIGNS: Final = ("HEAD", "objects", "refs", "commondir", "config", "hooks")
+_MARGIN_NS: Final = 1_000_000_000  # file systems count time in steps
 _SYSTEM: Final = (
     "/usr",
     "/etc",
@@ -61,6 +65,12 @@ class Project:
     names further down, which stay writable: a mount on them would keep the agent from moving its folders."""
     acted_on: frozenset[str] = frozenset()
     """Every path that was there of those that other programs act on by name."""
+    repositories: frozenset[str] = frozenset()
+    """The directories of all repositories, those of submodules and worktrees among them."""
+    unlisted: frozenset[str] = frozenset()
+    """Directories that could not be listed."""
+    surveyed_at: int = 0
+    """Unix nanoseconds."""
 
 
 def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, ...]) -> Project:
@@ -74,7 +84,10 @@ def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, 
     watched.append(f"{root}/HEAD")  # without a sound .git the project itself could pass for a bare repository
     deeper: list[str] = []
     seen: set[str] = set()
-    for entry in _walk(root):
+    repositories: set[str] = set()
+    unlisted: list[str] = []
+    now = time.time_ns()
+    for entry in _walk(root, unlisted=unlisted):
         acting = acted_on(entry)
         if acting:
             seen.add(entry.path)
@@ -84,21 +97,33 @@ def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, 
             masked.append(entry.path)
         elif entry.name == ".git":
             watched += _repository(entry, root, home)
+            deeper += [f"{entry.path}/{name}" for name in COMPARED]
+            repositories.update(kept(entry.path))
         elif acting and entry.name == "HEAD":
             watched += _obeyed(os.path.dirname(entry.path), os.path.dirname(entry.path), root, home)
             deeper.append(entry.path)
+            repositories.update(kept(os.path.dirname(entry.path)))
         elif acting and entry.path not in watched:
             deeper.append(entry.path)
     masked += aliases(root, masked)
     excepted = {f"{root}/{name}" for name in unprotect}
     files, folders = _led_to(watched, root)
     deeper += folders
-    kept = tuple(path for path in dict.fromkeys((*watched, *files)) if path not in excepted)
-    shown = [path for path in kept if os.path.lexists(path) and path not in masked]
+    guarded = tuple(path for path in dict.fromkeys((*watched, *files)) if path not in excepted)
+    shown = [path for path in guarded if os.path.lexists(path) and path not in masked]
     shown += aliases(root, shown)
     unmasked = {f"{root}/{name}" for name in unmask}
     hidden = tuple(sorted(set(masked) - unmasked))
-    return Project(root, hidden, tuple(shown), (*kept, *deeper), frozenset(seen))
+    return Project(
+        root,
+        hidden,
+        tuple(shown),
+        (*guarded, *deeper),
+        frozenset(seen),
+        frozenset(repositories),
+        frozenset(unlisted),
+        now,
+    )
 
 
 def _target(entry: os.DirEntry[str], root: str) -> list[str]:
@@ -131,10 +156,47 @@ def _shared(path: str) -> tuple[int, int] | None:
 def made_since(project: Project) -> dict[str, int]:
     """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
 
-    Raises PolicyError where the agent has left more than can be looked through.
+    What cannot be looked through is named itself. Among installed packages, which were not searched before,
+    a repository counts that has changed since. Raises PolicyError where the agent has left more than can be
+    looked through.
     """
     known = {*project.acted_on, *project.watched}
-    return {entry.path: 1 for entry in _walk(project.root) if acted_on(entry) and entry.path not in known}
+    found: dict[str, int] = {}
+    unlisted: list[str] = []
+    packages: list[str] = []
+    for entry in _walk(project.root, unlisted=unlisted):
+        if acted_on(entry):
+            if entry.path not in known:
+                found[entry.path] = 1
+            git = os.path.dirname(entry.path) if entry.name == "HEAD" else entry.path
+            if entry.name == "HEAD" or (entry.name == ".git" and entry.path in known):
+                found |= dict.fromkeys(set(kept(git)) - project.repositories - {git}, 1)
+        if entry.name in _PACKAGES:
+            packages.append(entry.path)
+    for folder in packages:
+        found |= dict.fromkeys(_changed_repositories(folder, project.surveyed_at - _MARGIN_NS, unlisted), 1)
+    return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
+
+
+def _changed_repositories(folder: str, since: int, unlisted: list[str]) -> Iterator[str]:
+    """Yield what git takes for a repository below `folder` and has changed; `folder` if that is too large."""
+    try:
+        for entry in _walk(folder, (".git",), unlisted):
+            if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
+                continue
+            git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
+            names = (entry.path, *(f"{git}/{name}" for name in _SIGNS))
+            if any(_changed_at(name) >= since for name in names):
+                yield entry.path
+    except PolicyError:
+        yield folder
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.lstat(path).st_ctime_ns
+    except OSError:
+        return 0
 
 
 def _repository(entry: os.DirEntry[str], root: str, home: str) -> list[str]:
@@ -217,14 +279,22 @@ def _check_root(root: str, home: str) -> None:
         raise PolicyError(f"{root} is your home directory or above it; name a project below it with -workdir")
 
 
-def _walk(root: str, unsearched: tuple[str, ...] = _UNSEARCHED) -> Iterator[os.DirEntry[str]]:
-    """Yield every name in the tree, the nearest first, but for what lies in repositories and packages."""
+def _walk(
+    root: str, unsearched: tuple[str, ...] = _UNSEARCHED, unlisted: list[str] | None = None
+) -> Iterator[os.DirEntry[str]]:
+    """Yield every name in the tree, the nearest first, but for what lies in repositories and packages.
+
+    What the caller cannot list, and the agent neither, is added to `unlisted`: names in it may work.
+    """
     pending, seen = deque([root]), 0
     while pending:
+        folder = pending.popleft()
         try:
-            entries = list(os.scandir(pending.popleft()))
+            entries = list(os.scandir(folder))
         except OSError:
-            continue  # what the caller cannot list, the agent cannot either
+            if unlisted is not None:
+                unlisted.append(folder)
+            continue
         seen += len(entries)
         if seen > MAX_ENTRIES:
             raise PolicyError(

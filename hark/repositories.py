@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from hark.customs import is_repository
 from hark.places import expanded
 
 MAX_CONFIG: Final = 1 << 16  # bytes of a repository's configuration that are read; git writes some hundred
@@ -15,6 +16,8 @@ MAX_CONFIGS: Final = 64  # files of configuration that are read for one reposito
 MAX_MODULES: Final = 2_000  # directories looked at for submodules in one repository
 OBEYED: Final = ("hooks", "config", "config.worktree", "info", "commondir")
 """What git obeys in a repository's own directory. `commondir`, which worktrees have, sends it elsewhere."""
+COMPARED: Final = ("rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo.backup")
+"""What git obeys in the middle of something: the agent may be at it itself."""
 _USERS: Final = ("/etc/gitconfig", "~/.gitconfig", "~/.config/git/config")
 """Configuration that holds for every repository: a relative path in it leads into each of them."""
 _SETTING: Final = re.compile(
@@ -60,30 +63,55 @@ def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[s
         yield os.path.normpath(os.path.join(worktree or places[0], value))
 
 
+def kept(git: str) -> Iterator[str]:
+    """Yield the repository's own directory, and those that it keeps for submodules and worktrees.
+
+    What cannot be looked through is yielded too: a submodule that is checked out later could be in it.
+    """
+    for directory in (git, *_modules(f"{git}/modules")):
+        yield directory
+        yield from _worktrees(directory)
+
+
 def _worktrees(directory: str) -> Iterator[str]:
     """Yield what the repository keeps for each of its linked worktrees."""
     try:
         entries = sorted(entry.path for entry in os.scandir(f"{directory}/worktrees"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
     except OSError:
+        yield f"{directory}/worktrees"
         return
     yield from entries[:MAX_MODULES]
+    if len(entries) > MAX_MODULES:
+        yield f"{directory}/worktrees"
 
 
 def _modules(directory: str) -> Iterator[str]:
-    """Yield the git directories of submodules, at any depth: their names may hold slashes."""
+    """Yield the git directories of submodules, at any depth: their names may hold slashes.
+
+    And a link to a directory, which may lead to one; nothing that git makes is one.
+    """
     pending, left = [directory], MAX_MODULES
-    while pending and left > 0:
+    while pending:
         here = pending.pop()
         left -= 1
+        if left < 0:
+            yield directory
+            return
         try:
-            entries = {entry.name: entry for entry in os.scandir(here)}
-        except OSError:
+            entries = list(os.scandir(here))
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        if "HEAD" in entries and "objects" in entries:
+        except OSError:
+            yield here
+            continue
+        if is_repository(here):
             yield here
             pending.append(f"{here}/modules")
-        else:
-            pending += [entry.path for entry in entries.values() if entry.is_dir(follow_symlinks=False)]
+            continue
+        yield from (entry.path for entry in entries if entry.is_symlink() and entry.is_dir())
+        pending += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def _text(path: str) -> str:

@@ -50,7 +50,19 @@ def test_what_is_no_file_holds_nothing(tmp_path):
     assert not any(holds_credentials(one) for one in os.scandir(tmp_path))
 
 
-@pytest.mark.parametrize("name", [".git", "CLAUDE.md", ".vscode", ".devcontainer", "mise.toml"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".git",
+        "CLAUDE.md",
+        ".vscode",
+        ".devcontainer",
+        "mise.toml",
+        "sub/.hg/hgrc",
+        "x.code-workspace",
+        ".cargo/config",
+    ],
+)
 def test_names_that_other_programs_act_on(tmp_path, name):
     assert acted_on(entry(tmp_path / name))
     assert not acted_on(entry(tmp_path / f"{name}.bak"))
@@ -60,5 +72,5 @@ def test_a_head_counts_where_the_rest_of_a_repository_is(tmp_path):
     head = entry(tmp_path / "HEAD")
     assert not acted_on(head)
     for name in ("objects", "refs"):
-        (tmp_path / name).mkdir()
+        (tmp_path / name).touch()  # git asks for no directories
     assert acted_on(head)

@@ -2,6 +2,10 @@
 
 import os
 import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,9 @@ import pytest
 from hark import project
 from hark.errors import PolicyError
 from hark.project import changes, fingerprints, made_since, survey
+from tests.launcher.rig import apart
+
+type Plant = Callable[[Path], tuple[Path, str]]
 
 
 @pytest.fixture
@@ -149,7 +156,8 @@ def test_nested_repositories_submodules_and_configured_hooks_are_protected(tree)
     (tree / "a" / ".git" / "hooks").mkdir(parents=True)
     (tree / "a" / ".git" / "config").write_text("[core]\n")
     module = tree / ".git" / "modules" / "deep" / "sub"
-    (module / "objects").mkdir(parents=True)
+    for name in ("objects", "refs"):
+        (module / name).mkdir(parents=True)
     (module / "HEAD").write_text("x")
     (module / "config").write_text("[core]\n")
     (tree / ".githooks").mkdir()
@@ -239,6 +247,115 @@ def test_a_repository_and_other_names_that_the_agent_makes_are_found_at_any_dept
     (tree / "src" / "HEAD").write_text("no repository\n")
     (tree / "src" / ".mcp.json").write_text("{}")
     assert names(tree, tuple(made_since(before))) == {"sub/.git", "bare.git/HEAD", "src/.mcp.json"}
+
+
+def planted(folder: Path, worktree: Path, *, files: bool = False) -> None:
+    """What git takes for a bare repository, with a program of the agent's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("objects", "refs"):
+        (folder / name).touch(0o755) if files else (folder / name).mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/x\n")
+    program = f"touch {worktree}/RAN; false"
+    (folder / "config").write_text(
+        "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+        f'\tworktree = {worktree}\n\tfsmonitor = "{program}"\n\tsshCommand = "{program}"\n'
+        '[remote "origin"]\n\turl = host:x\n'
+    )
+
+
+def plant_files(tree: Path) -> tuple[Path, str]:
+    planted(tree / "src", tree / "src", files=True)
+    return tree / "src", "src/HEAD"
+
+
+def plant_among_packages(tree: Path) -> tuple[Path, str]:
+    folder = tree / "node_modules" / "x" / "lib"
+    planted(folder, folder, files=True)
+    return folder, "node_modules/x/lib/HEAD"
+
+
+def plant_elsewhere(tree: Path) -> tuple[Path, str]:
+    planted(tree / "build", tree / "build")
+    (tree / "src" / "commondir").write_text("../build\n")
+    (tree / "src" / "HEAD").write_text("ref: refs/heads/x\n")
+    return tree / "src", "src/HEAD"
+
+
+def plant_common_directory(tree: Path) -> tuple[Path, str]:
+    planted(tree / "build", tree)
+    (tree / ".git" / "HEAD").write_text("ref: refs/heads/x\n")
+    (tree / ".git" / "commondir").write_text("../build\n")
+    return tree, ".git/commondir"
+
+
+def plant_submodule(tree: Path) -> tuple[Path, str]:
+    planted(tree / ".git" / "modules" / "a" / "b", tree / "src")
+    (tree / "src" / ".git").write_text("gitdir: ../.git/modules/a/b\n")
+    return tree / "src", ".git/modules/a/b"
+
+
+def plant_linked_submodule(tree: Path) -> tuple[Path, str]:
+    planted(tree / "build", tree / "src")
+    (tree / ".git" / "modules").mkdir()
+    (tree / ".git" / "modules" / "lib").symlink_to("../../build")
+    (tree / "src" / ".git").write_text("gitdir: ../.git/modules/lib\n")
+    return tree / "src", ".git/modules/lib"
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        plant_files,
+        plant_among_packages,
+        plant_elsewhere,
+        plant_common_directory,
+        plant_submodule,
+        plant_linked_submodule,
+    ],
+)
+def test_what_git_takes_for_a_repository_is_named(tree: Path, plant: Plant) -> None:
+    (tree / ".git" / "objects").mkdir()
+    (tree / ".git" / "refs").mkdir()
+    (tree / "node_modules" / "old" / ".git").mkdir(parents=True)
+    before, watched = found(tree)
+    surveyed = look(tree)
+    surveyed = replace(surveyed, surveyed_at=surveyed.surveyed_at + 2 * project._MARGIN_NS)
+    assert made_since(surveyed) == {}
+    surveyed = replace(surveyed, surveyed_at=surveyed.surveyed_at - 2 * project._MARGIN_NS)
+    where, name = plant(tree)
+    assert name in names(tree, tuple(made_since(surveyed))) | set(since(tree, before, watched))
+    # The control: git does run the program there.
+    for command in ("status", "fetch"):
+        subprocess.run(["git", command], cwd=where, check=False, capture_output=True)
+    assert list(tree.rglob("RAN"))
+
+
+def test_a_folder_that_the_agent_keeps_from_being_listed_is_named() -> None:
+    def work() -> tuple[set[str], bool]:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            (root / "src").mkdir()
+            (root / "shut").mkdir(0o111)
+            surveyed = survey(str(root), "/nowhere", (), ())
+            planted(root / "src", root / "src")
+            (root / "src").chmod(0o311)
+            said = names(root, tuple(made_since(surveyed)))
+            subprocess.run(["git", "status"], cwd=root / "src", check=False, capture_output=True)
+            ran = (root / "src" / "RAN").exists()
+            (root / "src").chmod(0o755)
+            return said, ran
+
+    assert apart(work) == ({"src"}, True)
+
+
+def test_what_git_is_in_the_middle_of_is_compared_and_stays_writable(tree: Path) -> None:
+    todo = tree / ".git" / "rebase-merge" / "git-rebase-todo"
+    todo.parent.mkdir()
+    todo.write_text("pick 1234567\n")
+    before, watched = found(tree)
+    assert str(todo) not in look(tree).protected
+    todo.write_text("exec touch RAN\n")
+    assert since(tree, before, watched) == {".git/rebase-merge/git-rebase-todo": 1}
 
 
 def test_what_a_link_among_hooks_leads_to_is_protected_and_a_folder_compared(tree):

@@ -2,8 +2,11 @@
 
 import os
 import subprocess
+import tempfile
 
-from hark.repositories import obeyed
+from hark import repositories
+from hark.repositories import kept, obeyed
+from tests.launcher.rig import apart
 
 
 def test_what_git_itself_writes_is_understood(tmp_path):
@@ -18,10 +21,12 @@ def test_what_git_itself_writes_is_understood(tmp_path):
 
 def test_submodules_are_found_at_any_depth_and_links_in_a_circle_end(tmp_path):
     module = tmp_path / "modules" / "a" / "b"
-    (module / "objects").mkdir(parents=True)
+    for name in ("objects", "refs"):
+        (module / name).mkdir(parents=True)
     (module / "HEAD").touch()
     inner = module / "modules" / "c"
-    (inner / "objects").mkdir(parents=True)
+    for name in ("objects", "refs"):
+        (inner / name).mkdir(parents=True)
     (inner / "HEAD").touch()
     (tmp_path / "modules" / "loop").symlink_to(tmp_path / "modules")
     found = set(obeyed(str(tmp_path), str(tmp_path.parent)))
@@ -73,7 +78,32 @@ def test_hooks_that_the_user_names_for_every_repository_are_found_in_each(tmp_pa
 
 def test_hooks_of_a_submodule_lie_in_its_own_worktree(tmp_path):
     module = tmp_path / ".git" / "modules" / "sub"
-    (module / "objects").mkdir(parents=True)
+    for name in ("objects", "refs"):
+        (module / name).mkdir(parents=True)
     (module / "HEAD").touch()
     (module / "config").write_text("[core]\n\tworktree = ../../../sub\n\thooksPath = h\n")
     assert f"{tmp_path}/sub/h" in set(obeyed(str(tmp_path / ".git"), str(tmp_path)))
+
+
+def test_more_directories_than_are_looked_through_are_named_themselves(tmp_path, monkeypatch):
+    monkeypatch.setattr(repositories, "MAX_MODULES", 3)
+    for name in "abcd":
+        (tmp_path / "modules" / name).mkdir(parents=True)
+        (tmp_path / "worktrees" / name).mkdir(parents=True)
+    assert {f"{tmp_path}/modules", f"{tmp_path}/worktrees"} <= set(kept(str(tmp_path)))
+
+
+def test_a_directory_that_cannot_be_listed_is_named():
+    def work():
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/modules", 0o111)
+            return os.path.relpath(next(path for path in kept(folder) if path != folder), folder)
+
+    assert apart(work) == "modules"
+
+
+def test_a_link_among_submodules_is_named(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "lib").symlink_to("../elsewhere")
+    assert f"{tmp_path}/modules/lib" in set(kept(str(tmp_path)))
