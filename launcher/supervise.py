@@ -174,6 +174,7 @@ class Boundary:
         self._received: dict[str, wire.Message] = {}
         self._sockets: Sockets | None = None
         self._doorway: Doorway | None = None
+        self._whose: socket.socket | None = None
         self._shared: tuple[Page, Log] | None = None
         self._relay: Relay | None = None
         self._streams = streams
@@ -257,8 +258,10 @@ class Boundary:
             return -1
 
     def whose(self) -> socket.socket:
-        """Return the channel of `launcher.whose`, once; waits until the boundary's processes are there."""
-        return socket.socket(fileno=self._await("init").descriptors[1])
+        """Return the channel of `launcher.whose`; waits until the boundary's processes are there."""
+        if self._whose is None:
+            self._whose = socket.socket(fileno=self._await("init").descriptors[1])
+        return self._whose
 
     def _await(self, word: str) -> wire.Message:
         """Read messages until one says `word`."""
@@ -488,6 +491,8 @@ class Boundary:
             self.log.close()
         self._inbox.close()
         self._channel.close()
+        if self._whose is not None or "init" in self._received:
+            self.whose().close()
         init = self._received.pop("init", None)
         if init is not None:
             os.close(init.descriptors[0])

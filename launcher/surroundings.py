@@ -49,7 +49,7 @@ class Surroundings(Protocol):
         ...
 
     def whose(self) -> socket | None:
-        """Return the channel of `launcher.whose`, once; None where nobody knows whose a connection is."""
+        """Return the channel of `launcher.whose`; None where nobody knows whose a connection is."""
         ...
 
     def start(self, files: Mapping[str, bytes], record: Record) -> None:

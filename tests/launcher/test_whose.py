@@ -124,3 +124,20 @@ def test_the_agents_process_is_named_by_the_number_that_it_sees(who: str) -> Non
     assert result.error == ""
     assert result.err.startswith("(3, "), result.err
     assert result.err.endswith("'agent.py', 'second'))"), result.err
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_channel_is_given_back_with_the_boundary(*, asked: bool) -> None:
+    def during(boundary: Boundary) -> None:
+        if asked:
+            assert boundary.whose() is boundary.whose()
+        boundary.kill("done")
+
+    def after(boundary: Boundary) -> int:
+        boundary.close()
+        boundary.close()
+        return boundary.whose().fileno()
+
+    result = python("import time; time.sleep(60)", during=during, after=after)
+    assert result.error == ""
+    assert result.found == -1
