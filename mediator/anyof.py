@@ -10,9 +10,9 @@ from re import escape
 from typing import Any, Final
 
 LONG: Final = 4096  # bytes: up to here a search for each text costs more than one pass for all
-FEW: Final = 12  # texts, some two credentials: up to here each is found faster than the pass goes on
-MAX_COMPILED: Final = 64 << 10
-"""Bytes of all texts together, some seventy credentials. More would keep the event loop for long."""
+FEW: Final = 24  # texts, one credential: up to here each is found faster than the pass goes on
+MAX_COMPILED: Final = 128 << 10
+"""Bytes of all texts together, some sixty credentials. More would keep the event loop for long."""
 MAX_MEMORY: Final = 64 << 20  # of one set, of which some MB are used: beside it RE2 gives up, or becomes slow
 
 _loaded: list[Callable[[bytes], Any]] = []

@@ -1,5 +1,5 @@
 """The texts in which a credential stands: itself, base64 at its three alignments, hexadecimal; and how each
-is turned into another credential's. Pure.
+is turned into another credential's. Rarer ones are only found. Pure.
 
 Always: texts are normal ones (`mediator.spelling`), so that escapes and lines within them are no matter.
 Base64 depends on where the value begins in its input. What is looked for is the part that the value alone
@@ -21,6 +21,7 @@ _STANDARD: Final = (string.ascii_uppercase + string.ascii_lowercase + string.dig
 _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 BASE64: Final = frozenset(_STANDARD + b"-_")
+_RARE_BYTES: Final = 48  # of a value's end; a token's beginning says what it is, and stands in others too
 _ALNUM: Final = frozenset((string.ascii_letters + string.digits).encode())
 
 
@@ -42,6 +43,8 @@ class Form(Enum):
     UPPER_HEX = auto()
     BASE64 = auto()
     BASE64_URL = auto()
+    RARE = auto()
+    """One that is only found: nothing is put in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,26 @@ def needles_of(pair: Pair) -> Iterator[Needle]:
             yield Needle(core.translate(_TO_URL), pair, Form.BASE64_URL, offset)
 
 
+def rare_of(pair: Pair) -> Iterator[Needle]:
+    """Yield texts that few programs would make of `pair.old`: the stream stops there.
+
+    Octal (whose backslashes are none in a normal text), decimal numbers with commas, hexadecimal with a sign
+    before or between, base32 at its five alignments, and base64 of UTF-16 in either order.
+    """
+    end = pair.old[-_RARE_BYTES:]
+    texts = [b"".join(b"%03o" % char for char in end), b",".join(b"%d" % char for char in end)]
+    texts += [b"=" + end.hex("=").upper().encode(), end.hex("-").upper().encode()]
+    texts += [end.hex(":").encode(), end.hex(":").upper().encode()]
+    for offset in range(5):
+        whole = base64.b32encode(bytes(offset) + end)
+        texts.append(whole[(offset * 8 + 4) // 5 : (offset + len(end)) * 8 // 5])
+    wide = b"\0".join(end[i : i + 1] for i in range(len(end)))
+    for offset in range(3):
+        core = _encoded(wide, offset)[_first(offset) : _whole(wide, offset)]
+        texts += [core, core.translate(_TO_URL)]
+    yield from (Needle(text, pair, Form.RARE) for text in dict.fromkeys(texts))
+
+
 def turn(needle: Needle, at: int, text: bytes, *, final: bool) -> Turned | Short:
     """Return what comes in the place of `needle`, which stands at `at` in a normal text."""
     pair, end = needle.pair, at + len(needle.text)
@@ -99,6 +122,8 @@ def turn(needle: Needle, at: int, text: bytes, *, final: bool) -> Turned | Short
             if url and isinstance(turned, Turned):
                 return Turned(turned.start, turned.end, turned.text.translate(_TO_URL))
             return turned
+        case Form.RARE:
+            return Short.NEVER
 
 
 def before(pair: Pair) -> bytes:

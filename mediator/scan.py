@@ -12,12 +12,27 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mediator.anyof import AnyOf
-from mediator.encodings import BASE64, Form, Needle, Pair, Short, Turned, before, needles_of, respell, turn
+from mediator.encodings import (
+    BASE64,
+    Form,
+    Needle,
+    Pair,
+    Short,
+    Turned,
+    before,
+    needles_of,
+    rare_of,
+    respell,
+    turn,
+)
 from mediator.spelling import WIDEST, Mapped, Place, begun, mapped, normal
 
 HOLD_FROM: Final = 4
 """Shorter coincidences at a piece's end are common (`a` begins many needles) and give nothing away; holding
 them for long would make an answer that pauses there wait for its next byte."""
+RARE_FROM: Final = 8
+"""The same for rare encodings: what begins them (`1`, `115,`) ends many an event."""
+KEPT_GONE: Final = 32  # bytes of what was passed on, in which RARE_FROM characters of such a one may stand
 MAX_HELD: Final = 1 << 18  # of blanks and escapes within one needle; a credential's hexadecimal is half of it
 
 
@@ -35,10 +50,13 @@ class Table:
 
     def __init__(self, pairs: Sequence[Pair] = (), within: Sequence[Pair] = ()) -> None:
         """`within`: texts that may stand plain, and not in what base64 or hexadecimal make of them."""
+        rare = [needle for pair in pairs for needle in rare_of(pair)]
         self._needles = [needle for pair in pairs for needle in needles_of(pair)]
         self._needles += [
             needle for pair in within for needle in needles_of(pair) if needle.form is not Form.PLAIN
         ]
+        self._rare = {needle.text for needle in rare} - {needle.text for needle in self._needles}
+        self._needles += rare
         self._any = AnyOf(needle.text for needle in self._needles)
         self.longest = self._any.longest
         self.has = self._any.stand_in
@@ -47,7 +65,9 @@ class Table:
         self._short = {bytes((char,)) for pair in pairs if pair.new for char in before(pair)}
         for text in self._any:
             self._prefixes.setdefault(text[:HOLD_FROM], []).append(text)
-            self._short |= {text[:size] for size in range(1, HOLD_FROM)}
+            if text not in self._rare:
+                self._short |= {text[:size] for size in range(1, HOLD_FROM)}
+        self._begins = AnyOf(self._prefixes).stand_in
 
     def name_in(self, data: bytes) -> str | None:
         """Return the name of a pair that stands in `data` in any spelling, or None."""
@@ -56,6 +76,10 @@ class Table:
             return None
         return next(needle.pair.name for needle in self._needles if needle.text in text)
 
+    def _may_become(self, needle: bytes, rest: bytes) -> bool:
+        enough = len(rest) >= RARE_FROM or needle not in self._rare
+        return enough and len(needle) > len(rest) and needle.startswith(rest)
+
     def hits(self, text: bytes) -> "_Hits":
         """Return what finds each needle in a normal text, one after another."""
         return _Hits(self._needles, text)
@@ -63,19 +87,15 @@ class Table:
     def tail(self, text: bytes) -> int:
         """Return how many bytes at the end of a normal text begin a needle, or may stand just before one."""
         end = text[-(self.longest - 1) :] if self.longest > 1 else b""
-        longest = 0
-        for prefix, needles in self._prefixes.items():
-            at = end.find(prefix)
-            while at >= 0:
-                rest = end[at:]
-                if any(len(needle) > len(rest) and needle.startswith(rest) for needle in needles):
-                    longest = max(longest, len(rest))
-                    break
-                at = end.find(prefix, at + 1)
-        for size in range(0 if longest else HOLD_FROM - 1, 0, -1):
+        for at in range(len(end)) if self._begins(end) else ():  # the leftmost is the longest
+            needles = self._prefixes.get(end[at : at + HOLD_FROM], ())
+            rest = end[at:] if needles else b""
+            if any(self._may_become(needle, rest) for needle in needles):
+                return len(rest)
+        for size in range(HOLD_FROM - 1, 0, -1):
             if end[-size:] in self._short:
                 return min(size, len(end))
-        return longest
+        return 0
 
 
 class _Hits:
@@ -172,10 +192,10 @@ class StreamSwap:
         work = self._swapped(table, window, final=final)
         hold = len(window) if final else self._hold(table, window, work)
         if hold < gone:  # what was passed on too early may still become one
-            self._gone, self._held = window[hold:gone], window[gone:]
+            self._gone, self._held = window[max(hold - KEPT_GONE, 0) : gone], window[gone:]
             return b""
         passed = bytes(work.out) + window[work.done : hold]
-        self._gone, self._held = passed[-1:], window[hold:]
+        self._gone, self._held = passed[-KEPT_GONE:], window[hold:]
         return passed[gone:]
 
     def _swapped(self, table: Table, window: bytes, *, final: bool) -> _Work:
@@ -188,6 +208,9 @@ class StreamSwap:
         while (hit := hits.first(at)) is not None:
             position, needle = hit
             pair = needle.pair
+            if found.ends[position + len(needle.text) - 1] <= len(self._gone):
+                at = position + 1  # it had passed before it was known to be one
+                continue
             if pair.refusal:
                 raise FoundError(pair.name, pair.refusal)
             turned = turn(needle, position, found.text, final=final)
@@ -228,6 +251,9 @@ class StreamSwap:
             self.waiting = last < len(window)
             return last
         self.waiting = size < HOLD_FROM
+        near = max(first, last - WIDEST * (size + 2))  # mapping is slow, and the end alone is asked for
+        if (short := normal(window[near:last])) and len(short) > size + 1:
+            first, text = near, short
         index = len(text) - size
         if index and text[index - 1] in BASE64:  # it shares a character with what stands before it
             index -= 1

@@ -5,6 +5,7 @@ import gzip
 import http.client
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -194,15 +195,18 @@ def test_what_a_server_gives_back_reaches_the_agent_and_the_record_as_the_placeh
         assert got == b'{"you sent": "%s"}' % PLACEHOLDER.encode()
 
 
-def test_an_answer_in_which_the_value_cannot_be_turned_is_cut_before_the_agent_has_it() -> None:
-    hidden = base64.b64encode(VALUE.encode() + b", and more")
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.b32encode])
+def test_an_answer_in_which_the_value_cannot_be_turned_is_cut_before_the_agent_has_it(
+    encode: Callable[[bytes], bytes],
+) -> None:
+    hidden = encode(VALUE.encode() + b", and more")
     with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
         upstream.routes["/echo"] = lambda call: call.reply(200, b"x" * 99 + b" " + hidden)
         client.request("GET", "/echo")
         with pytest.raises((http.client.IncompleteRead, OSError)) as cut:
             client.getresponse().read()
         (end,) = rig.recorder.wait_for(LlmResponseEnd)
-    assert base64.b64encode(VALUE.encode())[:-4] not in str(cut.value).encode() + rig.recorder.bytes()
+    assert encode(VALUE.encode())[:-8] not in str(cut.value).encode() + rig.recorder.bytes()
     assert end.error.startswith("its answer gives secrets.API_KEY back where hark cannot turn it")
 
 

@@ -55,6 +55,8 @@ def _send(
                 call.reply(200, "".join(f"%{ord(char):02x}" for char in key).encode())
             elif way == "lines":
                 call.reply(200, base64.encodebytes(b"." * 40 + key.encode() + b"." * 40))
+            elif way == "base32":
+                call.reply(200, base64.b32encode(b"key: " + key.encode() + b" and more"))
             else:
                 call.reply(200, key.encode())
 
@@ -141,6 +143,14 @@ def _in_lines() -> Outcome:
     return _echoed("lines", lambda got: base64.b64decode(got.removeprefix(b"OK")))
 
 
+def _in_base32() -> Outcome:
+    def read(got: bytes) -> bytes:
+        whole = got.removeprefix(b"OK")
+        return base64.b32decode(whole[: len(whole) // 8 * 8])
+
+    return _echoed("base32", read)
+
+
 def _unpacked(got: bytes) -> bytes:
     with contextlib.suppress(OSError, EOFError):
         return gzip.decompress(gzip.decompress(got.removeprefix(b"OK")))
@@ -174,6 +184,7 @@ add(26, "send a placeholder out in the URL", _unresolved, _without(NO_URL_CHECK,
 NO_BODY_CHECK: Final = patch("mediator.bodies.of_request", lambda *_: RequestBody(Chain(), Chain()))
 NO_UNPACKED_SEARCH: Final = patch("mediator.substitution.codings_of", lambda _: ())
 NO_ENDPOINTS: Final = patch("mediator.bodies.minting_at", lambda *_: None)
+NO_RARE_ENCODINGS: Final = patch("mediator.scan.rare_of", lambda _: ())
 NO_UNESCAPING: Final = patch("mediator.spelling.ROUNDS", 0)
 
 add(25, "send a credential to another host in a body", _in_a_body, _without(NO_BODY_CHECK, _in_a_body))
@@ -185,4 +196,5 @@ add(27, "mint a token and hand it to the agent", _minted, _without(NO_ENDPOINTS,
 add(27, "have a server give the value back", _echoed, _without(NO_ECHO_SCAN, _echoed))
 add(27, "give it back behind the status", _in_words, _without(NO_STANDARD_WORDS, _in_words))
 add(27, "give it back packed twice", _packed_twice, _without(NO_UNPACKING, _packed_twice))
+add(27, "give it back in base32", _in_base32, _without(NO_RARE_ENCODINGS, _in_base32))
 add(27, "give it back in lines of base64", _in_lines, _without(NO_LINES, _in_lines))
