@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
-from hark.errors import ConfinementError, PatchError, PolicyError, RecordError, ReplayError, UsageError
+from hark.errors import PatchError, UsageError
 
 if TYPE_CHECKING:
     from hark.bisect.session import Wanted
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 MOST_JOBS: Final = 64
 MOST_RUNS: Final = 100_000
 MOST_TRIALS: Final = 1000
-MOST_SECONDS: Final = 7 * 24 * 3600
 
 SPEC: Final = Spec(
     "bisect",
@@ -30,13 +29,7 @@ SPEC: Final = Spec(
         Option("tolerate", "take the outcome for gone also where it is seen so often in the trials (0)", "K"),
         options.TIMEOUT,
         options.MODEL,
-        options.SET,
-        options.LIVE_POLICY,
-        *options.OUTWARD,
-        *options.TRUST,
-        options.READ,
-        options.WRITE,
-        options.COPIED,
+        *options.FORKED,
         Option("o", "keep runs, patches and children here, and go on with what is there", "FOLDER"),
         Option("key", "sign the children with this private key instead of your own", "FILE"),
         Option("json", "print the verdict as one JSON object"),
@@ -64,17 +57,16 @@ def run(args: Args) -> int:
     isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
     from hark.bisect.session import bisect
     from hark.bisect.verdict import Verdict
+    from hark.cli import again
     from hark.cli.output import say_json
-    from hark.cli.replay import asker
     from hark.cli.run import say
 
     wanted = _wanted(args)
     try:
-        verdict = Verdict(bisect(wanted, os.environ, say=say, ask=asker()))
-    except (PolicyError, PatchError) as error:
+        with again.refusals():
+            verdict = Verdict(bisect(wanted, os.environ, say=say, ask=again.asker()))
+    except PatchError as error:
         raise UsageError(str(error)) from error
-    except (ConfinementError, RecordError) as error:
-        raise ReplayError(str(error)) from error
     for line in verdict.lines():
         say(line)
     if args.flag("json"):
@@ -85,36 +77,26 @@ def run(args: Args) -> int:
 def _wanted(args: Args) -> "Wanted":
     from hark.bisect.counting import Rule
     from hark.bisect.session import Wanted
-    from hark.cli.bundles import checked
-    from hark.replaying import Asked
-    from hark.restaging import Given
+    from hark.cli import again
 
     at, until = args.text("at"), args.text("until")
     if at is None or until is None:
         raise UsageError("hark bisect needs -at N, the message, and -until EXPR, the outcome")
-    trials = _count(args, "trials", 1, MOST_TRIALS)
+    trials = again.count(args, "trials", 1, MOST_TRIALS)
     changes = _changes(args)
     return Wanted(
-        replay=Asked(
-            bundle=checked(args.positional("BUNDLE")),
-            # As for a fork: a policy alone is no word for a stranger's bundle, which is to ask real servers.
-            given=Given(None, args.texts("read"), args.texts("write"), args.text("workdir")),
-            trust=args.flag("trust-bundle"),
-            trusted_keys=args.text("trusted-keys"),
-            output=args.text("o"),
-            key=args.text("key"),
-        ),
+        replay=again.asked(args),
         at=at,
         until=until,
-        options=(*changes, *_passed_on(args)),
+        options=(*changes, *again.passed_on(args)),
         policy=args.text("policy"),
         changes=changes,
         finest=_level(args.text("by")),
         search=_search(args.text("search")),
-        rule=Rule(trials, _count(args, "tolerate", 0, trials - 1, least=0)),
-        jobs=_count(args, "jobs", 2, MOST_JOBS),
-        most=_count(args, "max-runs", 200, MOST_RUNS),
-        seconds=time_limit(args),
+        rule=Rule(trials, again.count(args, "tolerate", 0, trials - 1, least=0)),
+        jobs=again.count(args, "jobs", 2, MOST_JOBS),
+        most=again.count(args, "max-runs", 200, MOST_RUNS),
+        seconds=again.time_limit(args),
     )
 
 
@@ -129,32 +111,6 @@ def _changes(args: Args) -> tuple[str, ...]:
         read_set(word)
     named = () if model is None else (f"-model={model}",)
     return (*named, *(f"-set={word}" for word in args.texts("set")))
-
-
-def _passed_on(args: Args) -> tuple[str, ...]:
-    """Return what each fork is told as it stands on our own command line."""
-    single = ("policy", "trusted-keys", "workdir", "key")
-    words = [f"-{name}={args.text(name)}" for name in single if args.text(name) is not None]
-    words += [
-        f"-{name}={value}"
-        for name in ("upstream", "upstream-ca", "read", "write")
-        for value in args.texts(name)
-    ]
-    return (*words, *(f"-{name}" for name in ("via-proxy", "trust-bundle") if args.flag(name)))
-
-
-def _count(args: Args, name: str, default: int, most: int, *, least: int = 1) -> int:
-    number = args.number(name)
-    if number is None:
-        return default
-    if not least <= number <= most:
-        raise UsageError(f"-{name} takes a number from {least} to {most}")
-    return number
-
-
-def time_limit(args: Args) -> int | None:
-    """Return how many seconds -timeout gives each fork; None where it is not given."""
-    return None if args.number("timeout") is None else _count(args, "timeout", 0, MOST_SECONDS)
 
 
 def _level(word: str | None) -> "Level":

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from hark.cli import options
+from hark.cli import again, options
 from hark.cli.spec import Args, Option, Positional, Spec
 from hark.errors import UsageError
 
@@ -28,13 +28,7 @@ SPEC: Final = Spec(
         options.TIMEOUT,
         Option("prices", "take these prices before your own and those that come with hark", "FILE"),
         Option("patch", "make this patch in every fork (docs/patch.md)", "FILE"),
-        options.SET,
-        options.LIVE_POLICY,
-        *options.OUTWARD,
-        *options.TRUST,
-        options.READ,
-        options.WRITE,
-        options.COPIED,
+        *options.FORKED,
         Option("keep", "keep copies and what was printed in this new directory", "DIR"),
         Option("o", "put the forks' bundles into this new directory; else `hark ls` has them", "DIR"),
         options.SIGN,
@@ -52,11 +46,7 @@ SPEC: Final = Spec(
         "not; 2 usage; 3 the bundle breaks off, 4 it is not replayable."
     ),
 )
-_PASSED_ON: Final = (
-    "at", "patch", "set", "policy", "upstream", "upstream-ca", "trusted-keys", "read", "write", "workdir",
-    "key",
-)  # fmt: skip
-_SWITCHES: Final = ("via-proxy", "trust-bundle")
+_PASSED_ON: Final = ("at", "patch", "set", *again.PASSED_ON)
 
 
 def run(args: Args) -> int:
@@ -65,7 +55,6 @@ def run(args: Args) -> int:
 
     isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
     from hark.cli import output
-    from hark.cli.bisect import time_limit
     from hark.cli.bundles import checked
     from hark.compare import table
     from hark.compare.trial import Wanted
@@ -74,13 +63,15 @@ def run(args: Args) -> int:
     if len(models) * repeat > MAX_FORKS:
         raise UsageError(f"{len(models) * repeat} forks are too many: at most {MAX_FORKS} are made at once")
     jobs = _count(args, "jobs", os.cpu_count() or 1)
-    seconds = time_limit(args)
+    seconds = again.time_limit(args)
     bundle, prices = checked(args.positional("BUNDLE")), _prices(args.text("prices"), os.environ)
     check = args.text("verify")
     if check is not None:
         output.error_line("the command of -verify runs as you, outside the boundary, on what the agents left")
     with _folder(args.text("keep")) as folder:
-        alike = Wanted("", "", _words(args), bundle, folder, None, check, prices, seconds)
+        alike = Wanted(
+            "", "", again.passed_on(args, _PASSED_ON), bundle, folder, None, check, prices, seconds
+        )
         rows = _all(list(_wanted(args, alike, models, repeat)), jobs)
     if args.flag("json"):
         output.say_json(_record(args, bundle, rows))
@@ -166,12 +157,6 @@ def _wanted(args: Args, alike: "Wanted", models: tuple[str, ...], repeat: int) -
             name = _file_name(model, number, time if repeat > 1 else 0)
             output = None if outputs is None else os.path.join(outputs, f"{name}.hark")
             yield replace(alike, model=model, name=name, output=output)
-
-
-def _words(args: Args) -> tuple[str, ...]:
-    """Return the options that every fork gets as they are."""
-    given = [f"-{name}={value}" for name in _PASSED_ON for value in args.texts(name)]
-    return (*given, *(f"-{name}" for name in _SWITCHES if args.flag(name)))
 
 
 def _file_name(model: str, number: int, time: int) -> str:

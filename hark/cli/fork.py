@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
-from hark.errors import ConfinementError, PatchError, PolicyError, RecordError, ReplayError, UsageError
+from hark.errors import PatchError, UsageError
 
 if TYPE_CHECKING:
     from hark.fork.forking import Wanted
@@ -21,13 +21,7 @@ SPEC: Final = Spec(
         Option("patch", "make this patch on the answer or the request there (docs/patch.md)", "FILE"),
         Option("edit", "open what was recorded there in your editor, and make the patch of what you leave"),
         options.MODEL,
-        options.SET,
-        options.LIVE_POLICY,
-        *options.OUTWARD,
-        *options.TRUST,
-        options.READ,
-        options.WRITE,
-        options.COPIED,
+        *options.FORKED,
         options.KEEP,
         Option("o", "where the fork's own bundle goes; without it, where `hark ls` finds it", "OUT"),
         options.SIGN,
@@ -53,29 +47,26 @@ def run(args: Args) -> int:
     from hark.installation import isolate_imports
 
     isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
-    from hark.cli.replay import asker, print_json, set_output_apart
+    from hark.cli import again
     from hark.cli.run import say
     from hark.fork.forking import fork
     from hark.fork.verdict import judge
 
     wanted = _wanted(args)
-    answer = set_output_apart() if args.flag("json") else None
+    answer = again.set_output_apart() if args.flag("json") else None
     try:
-        outcome = fork(wanted, os.environ, say=say, ask=asker())
+        with again.refusals():
+            outcome = fork(wanted, os.environ, say=say, ask=again.asker())
     except PatchError as error:
         say(f"{UNPATCHED}: {error}; nothing was started")
         if answer is not None:
-            print_json(answer, {"verdict": UNPATCHED, "exit_code": error.exit_code, "why": str(error)})
+            again.print_json(answer, {"verdict": UNPATCHED, "exit_code": error.exit_code, "why": str(error)})
         return error.exit_code
-    except PolicyError as error:
-        raise UsageError(str(error)) from error
-    except (ConfinementError, RecordError) as error:
-        raise ReplayError(str(error)) from error
     verdict = judge(outcome)
     for line in verdict.lines():
         say(line)
     if answer is not None:
-        print_json(answer, verdict.record())
+        again.print_json(answer, verdict.record())
     return verdict.exit_code
 
 
@@ -86,14 +77,14 @@ def _editor(text: str) -> str:
 
 
 def _wanted(args: Args) -> "Wanted":
+    from dataclasses import replace
+
+    from hark.cli import again
     from hark.cli.anchoring import asked_for_run
-    from hark.cli.bundles import checked
     from hark.fork.forker import Outward
     from hark.fork.forking import Wanted
     from hark.given import read_given
     from hark.patch.rewrite import Rewrites, read_model, read_set
-    from hark.replaying import Asked
-    from hark.restaging import Given
 
     at = args.text("at")
     if at is None:
@@ -102,15 +93,7 @@ def _wanted(args: Args) -> "Wanted":
     if patch is not None and args.flag("edit"):
         raise UsageError("hark fork takes -patch or -edit, which makes one, and not both")
     return Wanted(
-        replay=Asked(
-            bundle=checked(args.positional("BUNDLE")),
-            given=Given(None, args.texts("read"), args.texts("write"), args.text("workdir")),
-            trust=args.flag("trust-bundle"),
-            trusted_keys=args.text("trusted-keys"),
-            keep=args.text("keep"),
-            output=args.text("o"),
-            key=args.text("key"),
-        ),
+        replay=replace(again.asked(args), keep=args.text("keep")),
         at=at,
         policy=args.text("policy"),
         patch=None if patch is None else read_given(patch, MAX_PATCH, "-patch"),

@@ -46,6 +46,9 @@ OUTWARD: Final = (
 )
 """Of what goes live in the middle of a recording: how servers are reached."""
 
+FORKED: Final = (SET, LIVE_POLICY, *OUTWARD, *TRUST, READ, WRITE, COPIED)
+"""Of what makes forks: what is different in them, and what of this machine they get."""
+
 ANCHORED: Final = (
     Option("rekor", "anchor in the log at this address, of version 1 or 2, not in the public one", "URL"),
     Option("tsa", "have this authority stamp the time (RFC 3161); with -rekor", "URL", repeat=True),

@@ -51,12 +51,12 @@ def test_every_option_reaches_the_forks(begun: list[Wanted], tmp_path: Path) -> 
 
 
 def test_the_words_that_forks_get_are_words_of_hark_fork() -> None:
-    from hark.cli import compare, fork, options
+    from hark.cli import again, compare, fork, options
 
     known = {option.name: option for option in fork.SPEC.options}
     assert [name for name in compare._PASSED_ON if not known[name].value] == []
-    assert [name for name in compare._SWITCHES if known[name].value] == []
-    left = known.keys() - {*compare._PASSED_ON, *compare._SWITCHES}
+    assert [name for name in again.SWITCHES if known[name].value] == []
+    left = known.keys() - {*compare._PASSED_ON, *again.SWITCHES}
     anchored = {"anchor", *(option.name for option in options.ANCHORED)}  # `hark anchor` does it afterwards
     assert left - anchored == {
         "model",

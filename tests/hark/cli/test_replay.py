@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from hark.cli import replay as command
 from hark.cli.main import entry
 from hark.errors import ConfinementError, PolicyError, RecordError, ReplayError
 from hark.restaging import Given
@@ -88,13 +87,6 @@ def test_json_has_standard_output_for_itself(seen, tmp_path, capfd, monkeypatch)
 def test_a_command_line_that_makes_no_sense_is_usage(words, capsys):
     assert entry(words) == 2
     assert capsys.readouterr().err.startswith("hark: ")
-
-
-def test_nobody_is_asked_where_nobody_sits(monkeypatch):
-    monkeypatch.setattr("os.isatty", lambda descriptor: descriptor == 2)
-    assert command.asker() is None
-    monkeypatch.setattr("os.isatty", lambda descriptor: True)
-    assert command.asker() is not None
 
 
 @pytest.mark.parametrize(
