@@ -49,7 +49,7 @@ def asked(args: Args, policy: str | None = None) -> "Asked":
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Give what goes wrong before or beside the run its exit code; what a patch's fault is, is the command's."""
+    """Give what goes wrong before or beside the run its exit code. A patch's fault is left to the command."""
     try:
         yield
     except PolicyError as error:
