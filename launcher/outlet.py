@@ -18,6 +18,8 @@ import threading
 from collections.abc import Collection
 from typing import Final, Self
 
+from launcher.sobering import Sober
+
 _CHUNK: Final = 1 << 16
 _JOIN_S: Final = 5.0  # a terminal that is held (Ctrl-S) must not keep a run from its end
 
@@ -91,6 +93,7 @@ class _Way:
         self._read, self._write = os.pipe2(os.O_CLOEXEC)
         if owner is not None:
             os.fchown(self._write, *owner)
+        self._sober = None if self._patient else Sober()
         self._thread = threading.Thread(target=self._copy, name="output", daemon=True)
         self.problem: str | None = None
         self.full = False
@@ -114,11 +117,15 @@ class _Way:
     def _copy(self) -> None:
         try:
             while self._is_heard() and (data := os.read(self._read, _CHUNK)):
+                if self._sober is not None:
+                    self._sober.see(data)
                 room = self._room()
                 self.full = len(data) > room
                 self._put(data[:room] if self.full else data)
                 if self.full:
                     break
+            if self._sober is not None:
+                self._put(self._sober.ending())
         except ConnectionError:
             pass  # the reader left, as it may; the agent is told
         except OSError as error:

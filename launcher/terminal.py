@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from launcher.intake import Record, unrecorded
 from launcher.played import Played, resize
+from launcher.sobering import Sober
 
 _CHUNK: Final = 1 << 16
 _MAX_PENDING: Final = 1 << 16  # typed input the agent has not read yet; beyond it the caller's terminal waits
@@ -61,6 +62,7 @@ class Relay:
                 resize(master, played.size)
         self._saved: list[Any] | None = None
         self._pending = b""
+        self._sober = Sober()
         self._copy_modes()
 
     def _copy_modes(self) -> None:
@@ -157,6 +159,10 @@ class Relay:
             data = os.read(self._master, _CHUNK)
         except OSError:
             return False  # nothing there, or every process inside has closed it
+        self._sober.see(data)
+        return self._write_output(data)
+
+    def _write_output(self, data: bytes) -> bool:
         while data:
             try:
                 data = data[os.write(self._output, data) :]
@@ -167,9 +173,10 @@ class Relay:
         return True
 
     def drain(self) -> None:
-        """Pass on what the agent wrote last; every process inside is gone."""
+        """Pass on what the agent wrote last; every process inside is gone. What is said next is seen."""
         while self._read_output():
             pass
+        self._write_output(self._sober.ending())
 
     def close(self) -> None:
         """Give the terminal back and let go of the agent's."""

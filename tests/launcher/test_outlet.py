@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from launcher.outlet import Outlet
+from launcher.sobering import STRING_ENDS
 from tests.launcher.rig import WHO, apart, plan, project, run_here
 
 EARLIER = b"an earlier run's log\n"
@@ -77,6 +78,20 @@ def test_what_is_written_comes_out_in_order_and_is_written_to_no_terminal() -> N
     said, name = apart(work)
     assert said == b"1False 2False 1False "
     assert name.startswith("/dev/pts")
+
+
+def test_a_terminal_is_put_right_behind_what_was_written_to_it() -> None:
+    def work() -> bytes:
+        master, slave = pty.openpty()
+        os.dup2(slave, 1)
+        passed(Outlet.settle((), None), lambda: os.write(1, b"\x1b]0;"))
+        os.write(1, b"END")
+        said = b""
+        while not said.endswith(b"END"):
+            said += os.read(master, 99)
+        return said
+
+    assert apart(work).startswith(b"\x1b]0;" + STRING_ENDS)
 
 
 @pytest.mark.parametrize("flags", [os.O_APPEND, 0])
