@@ -67,6 +67,12 @@ def test_a_value_in_the_recorded_command_line_is_refused() -> None:
         given(Policy(secrets=(spec(),)), argv=("true", f"--key={VALUE}"))
 
 
+def test_a_value_in_the_forkers_own_policy_is_refused_by_its_line() -> None:
+    with pytest.raises(PolicyError, match=r"mine\.toml:1: a comment holds the value of secrets\.TOKEN"):
+        given(Policy(source="mine.toml", raw=f"# {VALUE}\n".encode(), secrets=(spec(),)))
+    given(Policy(source="mine.toml", raw=f"# {PLACEHOLDER}\n".encode(), secrets=(spec(),)))
+
+
 def then(tmp_path: Path, raw: bytes, named: str | None = None) -> Policy:
     path = bundle(tmp_path / "run.hark", policy=ev.PolicyLoaded("policy.toml", raw=raw))
     return policy_then(recall(path), POINT, named)

@@ -32,6 +32,22 @@ def test_what_only_a_boundary_keeps_is_refused_by_its_key(tmp_path: Path, policy
     assert f"has {key}, which only a boundary keeps" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (f'[env.set]\nMODE = "{VALUE}"\n', "policy.toml:5:1: env.set.MODE holds"),
+        ('[env]\npass = ["OTHER"]\n', "the agent's variable OTHER holds"),
+    ],
+)
+def test_a_value_that_the_record_would_have_to_hold_is_refused(tmp_path: Path, more: str, words: str) -> None:
+    policy = f'allow_hosts = ["a.example"]\n[secrets.KEY]\nhosts = ["a.example"]\n{more}'
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin", "KEY": VALUE, "OTHER": VALUE}
+    with pytest.raises(PolicyError, match=words) as refused:
+        staging.to_record(job(tmp_path, policy), environ)
+    assert VALUE not in str(refused.value)
+    staging.to_record(job(tmp_path, policy), environ | {"KEY": "sk-real-another-98da280471"})  # the control
+
+
 def test_the_test_is_shown_placeholders_and_what_the_policy_sets(tmp_path: Path) -> None:
     policy = 'allow_hosts = ["a.example"]\n[env.set]\nMODE = "x"\n[secrets.KEY]\nhosts = ["a.example"]\n'
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin", "KEY": VALUE, "OTHER": "y"}
