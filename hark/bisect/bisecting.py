@@ -6,8 +6,8 @@ What always holds: each step stands on runs that were made, and a verdict names 
 2. a fork with nothing changed shows it too (else the servers answer otherwise now, and nothing can be said);
 3. a fork with all text of the message removed does not (else it is not this message);
 4. what is left of the search is 1-minimal;
-5. it is confirmed by runs that the search has not seen;
-6. as much text removed elsewhere changes nothing.
+5. it is confirmed by runs that the search has not seen, and that this process has made;
+6. as much text removed elsewhere changes nothing, by such runs too.
 
 Not done here: forks (`hark.bisect.forks`), searching (`hark.bisect.ddmin`), words for people (`.verdict`).
 """
@@ -117,6 +117,8 @@ class Bisection:
         units = outcome.narrowing.run(lambda candidates: self._first(suspect, candidates))
         outcome.patch = self._removing(suspect, units, "the span that was found").patch
         asked = self._controls(suspect, units, seed)
+        for _, control in asked:
+            self.driver.renew(control)
         if not self._is_confirmed(suspect, units, asked[0][1] if asked else None):
             return UNCONFIRMED
         outcome.specific = self._is_specific(asked)
@@ -183,6 +185,7 @@ class Bisection:
         """Run it again as often as it takes to count; what the search has seen does not."""
         question = self._removing(suspect, units, "the span that was found")
         trials = self.rule.trials
+        self.driver.renew(question, trials)
         self.driver.times(question, 2 * trials, ahead)
         fresh = Tally()
         for trial in range(trials, 2 * trials):  # the search counted those before

@@ -89,6 +89,8 @@ class Driver:
     dropped: int = 0
     """Runs that were ended, since nobody needed them any more; servers have heard of them all the same."""
     _running: set[tuple[str, int]] = field(default_factory=set)
+    _kept: set[tuple[str, int]] = field(default_factory=set)
+    """Of those that are known, the runs of an earlier process."""
 
     @property
     def runs(self) -> int:
@@ -96,10 +98,25 @@ class Driver:
         return len(self.known) + self.dropped
 
     def learn(self, done: Done) -> None:
-        """Count a run, of now or of before."""
+        """Count a run, once."""
         if (done.key, done.trial) not in self.known:
             self.known[done.key, done.trial] = done
             self.tally(done.key).add(done.shown)
+
+    def remember(self, done: Done) -> None:
+        """Count a run of an earlier process."""
+        self.learn(done)
+        self._kept.add((done.key, done.trial))
+
+    def renew(self, question: Question, since: int = 0) -> None:
+        """Ask a question anew, from a trial on: what an earlier process knows of it does not count."""
+        key = question.key
+        for kept in [one for one in self._kept if one[0] == key and one[1] >= since]:
+            self._kept.remove(kept)
+            del self.known[kept]
+        self.tallies.pop(key, None)
+        for done in [one for one in self.known.values() if one.key == key]:
+            self.tally(key).add(done.shown)
 
     def tally(self, key: str) -> Tally:
         """Return what is known of a question."""

@@ -41,8 +41,8 @@ class Forks:
         child, patch = self.folder.child(job), self.folder.patch(job)
         words = ["-at", str(job.question.at), "-o", child, *self.options]
         words += ["-patch", patch] if patch else []
-        command = apart.command(words, self.bundle)
-        with open(self.folder.log(job), "wb") as log, open(self.folder.said(job), "wb") as said:
+        command, opened = apart.command(words, self.bundle), self.folder.opened
+        with opened(self.folder.log(job)) as log, opened(self.folder.said(job)) as said:
             self._beside.begin(_Begun(job, child), command, said, log, seconds=self.seconds)
 
     def ended(self) -> Done:

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from hark import ids
+from hark import ids, keys
 from hark.admitting import Ask, admit, own_key
-from hark.bisect import bisecting, facts
+from hark.bisect import bisecting, facts, kept
 from hark.bisect.bisecting import Bisection, Suspect
 from hark.bisect.counting import Rule, Shown
 from hark.bisect.ddmin import ddmin, probable
@@ -103,13 +103,7 @@ def bisect(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | N
         note = f"hark bisect: {wanted.until[:MAX_NOTED]}"
         bisection = Bisection(driver, wanted.rule, wanted.finest, search, note)
         driver.note = _Progress(bisection, folder, say).note
-        known = [
-            done for done in folder.known if done.shown is not Shown.LATE
-        ]  # asked again: time may have come
-        for done in known:
-            driver.learn(done)
-        if known:
-            say(f"{len(known)} runs are known from before")
+        _remember(driver, folder, judge, _signer(asked, environ), say)
         try:
             outcome = bisection.run(suspects, recalled.verified.root)
         except BaseException:
@@ -118,6 +112,25 @@ def bisect(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | N
             raise
         found = folder.found(outcome.patch) if outcome.patch else ""
         return Session(wanted, recalled, signer, folder.path, recorded, found, outcome)
+
+
+def _signer(asked: Asked, environ: Mapping[str, str]) -> bytes:
+    """Return the public key that forks are signed with; empty where there is none yet."""
+    return own_key(environ) if asked.key is None else keys.load_private(asked.key).public_key
+
+
+def _remember(driver: Driver, folder: Folder, judge: Judge, signer: bytes, say: Say) -> None:
+    """Count the runs that the folder holds, each by its own bundle."""
+    known = list(kept.counted(folder, judge, signer))
+    for done in known:
+        driver.remember(done)
+    if known:
+        say(f"{len(known)} runs are known from before")
+    if len(known) < len(folder.noted):
+        say(
+            f"{len(folder.noted) - len(known)} runs that are noted there do not count: they showed nothing, "
+            "or left no bundle that you signed and that shows what is noted"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,3 +116,21 @@ def test_each_question_is_decided_and_all_trials_are_made_where_they_are_asked_f
     assert [Rule(2).is_gone(tally) for tally in tallies] == [True, False, False]
     tally = one.times(QUESTIONS[1], 4)
     assert (tally.seen, tally.runs) == (4, 4)
+
+
+def test_a_question_that_is_asked_anew_forgets_an_earlier_process_and_not_this_one() -> None:
+    oracle = Oracle(only(b"a"))
+    one = driver(oracle)
+    kept = Done(QUESTIONS[0].key, 0, Shown.SEEN)
+    later = Done(QUESTIONS[0].key, 1, Shown.SEEN)
+    other = Done(QUESTIONS[1].key, 0, Shown.SEEN)
+    for done in (kept, later, other):
+        one.remember(done)
+    one.renew(QUESTIONS[0], 1)
+    assert (one.tally(kept.key).seen, one.runs) == (1, 2)
+    one.renew(QUESTIONS[0])
+    assert (one.tally(kept.key).runs, one.runs) == (0, 1)
+    assert one.each(QUESTIONS[:1], Rule())[0].gone == 1
+    one.renew(QUESTIONS[0])
+    assert (one.tally(kept.key).gone, one.tally(other.key).seen) == (1, 1)
+    assert oracle.begun == [(b"a", 0)]
