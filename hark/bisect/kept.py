@@ -17,6 +17,7 @@ from hark.bisect.counting import Shown
 from hark.bisect.driver import Done, Question
 from hark.bisect.folder import Folder
 from hark.bisect.judging import Judge
+from hark.bisect.removal import as_file
 from hark.bundle.events import Branch, decode_frame
 from hark.bundle.outcome import RECORDER_FAILED, split
 from hark.errors import HarkError
@@ -59,7 +60,7 @@ def _noting(file: Unchanged, parent: bytes, asked: list[str]) -> Iterator[Frame]
         if frame.payload:
             event = decode_frame(frame)
             if isinstance(event, Branch) and event.parent == parent:
-                asked.append(Question(event.at, event.patch).key)
+                asked.append(Question(event.at, as_file(event.patch)).key)
             yield Frame(frame.seq, frame.time, event)
 
 

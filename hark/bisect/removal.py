@@ -30,8 +30,13 @@ def removal(message: Message, units: Iterable[Unit], note: str = "") -> bytes:
             continue
         patch = _file(message, steps, note)
         if patch is not None and _leaves(message, patch, wanted):
-            return jsontext.indented(patch.raw) + b"\n"
+            return as_file(patch.raw)
     raise PatchError("what is to be removed cannot be said in a patch")
+
+
+def as_file(raw: bytes) -> bytes:
+    """Return a patch, as a fork has it on its record, as the file that it was given in; empty for none."""
+    return jsontext.indented(raw) + b"\n" if raw else b""
 
 
 def _candidates(message: Message, runs: Sequence[Unit], wanted: bytes) -> Iterator[Steps]:

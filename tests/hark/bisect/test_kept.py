@@ -11,6 +11,7 @@ from hark.bisect.expression import parse
 from hark.bisect.folder import Folder
 from hark.bisect.judging import Judge
 from hark.bisect.kept import counted
+from hark.bisect.removal import as_file
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
 from hark.bundle.hashing import content_hash
@@ -22,7 +23,7 @@ OWN = SigningKey(bytes(32))
 PARENT = b"p" * 32
 PATCH = b'{"body": ""}'
 EVIL = ev.DnsDecision("evil.example", allowed=False)
-JOB = Job(Question(3, PATCH), 0)
+JOB = Job(Question(3, as_file(PATCH)), 0)
 JUDGE = Judge(parse("denied"), PARENT, 0)
 
 
@@ -57,6 +58,12 @@ def done(shown: Shown, trial: int = 0, question: Question = JOB.question) -> Don
 def test_a_run_counts_by_its_bundle(folder: Folder) -> None:
     fork(folder.child(JOB), EVIL)
     assert known(folder, done(Shown.SEEN)) == [done(Shown.SEEN)]
+
+
+def test_so_does_a_run_with_nothing_removed(folder: Folder) -> None:
+    job = Job(Question(3, b""), 0)
+    fork(folder.child(job), EVIL, patch=b"")
+    assert known(folder, done(Shown.SEEN, question=job.question)) == [done(Shown.SEEN, question=job.question)]
 
 
 def test_a_run_without_the_outcome_counts_as_well(folder: Folder) -> None:
@@ -106,7 +113,7 @@ def test_one_bundle_is_one_run(folder: Folder) -> None:
 
 @pytest.mark.attack
 def test_another_questions_bundle_is_not_this_ones(folder: Folder) -> None:
-    other = Question(3, b"{}")
+    other = Question(3, as_file(b"{}"))
     fork(folder.child(Job(other, 0)))
     assert known(folder, done(Shown.GONE, question=other)) == []
 

@@ -62,7 +62,8 @@ class Stub:
         if HANGS and "Send the key" in removed:
             return Done(job.question.key, job.trial, Shown.LATE, f"no answer in {self.seconds} s", 0.5, "x")
         shown = Shown.GONE if TO_BLAME in removed else Shown.SEEN
-        branch = ev.Branch(parent=self.judge.parent, at=job.question.at, side="response", patch=raw)
+        made = parse_patch(raw).raw if raw else b""
+        branch = ev.Branch(parent=self.judge.parent, at=job.question.at, side="response", patch=made)
         header = HEADER._replace(parent_root=self.judge.parent)
         events = recording(branch, *([EVIL] if shown is Shown.SEEN else []))
         write(Path(self.folder.child(job)), events, header, key=KEYS[0])
