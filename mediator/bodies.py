@@ -136,6 +136,8 @@ def of_answer(
     if played:
         return headers, _played(link, headers, minting, body=body)
     with _Stopping(link.broker):
+        if minting is not None:
+            _mint(link).keep_in_head(headers, link.target, minting)
         headers = answer_fields(link.broker, headers)
         mints = None if minting is None else partial(_minted, link, headers, minting)
         way = answer_body(link.broker, headers, mints) if body else None
@@ -186,8 +188,11 @@ class _Passing:
 
 
 def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> MintedText:
-    mint = Mint(link.broker, lambda field: link.ledger.token_seen(link.target, "minted", field))
-    return MintedText(mint, text, link.target, minting, place_of(headers))
+    return MintedText(_mint(link), text, link.target, minting, place_of(headers))
+
+
+def _mint(link: Link) -> Mint:
+    return Mint(link.broker, lambda field: link.ledger.token_seen(link.target, "minted", field))
 
 
 def turned_trailers(link: Link, fields: Headers, *, played: bool = False) -> Headers:

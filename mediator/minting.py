@@ -3,15 +3,16 @@
 Always: an answer of a token endpoint (`mediator.endpoints`) is read whole before any of it passes; the values
 of the named fields are credentials of the run from then on, bound to the host that minted them and to those
 where they are used. Toward the minting host they may stand in bodies too, so that a refresh works. An answer
-that is too long to be read, or has a value that no placeholder could stand for, does not pass. No IO.
+that is too long to be read, is in no format that is understood (`mediator.minted`), or has a value that no
+placeholder could stand for, does not pass. No IO.
+
+Not done here: tokens in trailers, and in headers other than those that are called as a field and `Location`.
 """
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
-from urllib.parse import parse_qsl
+from typing import Final
 
 from hark.errors import PolicyError
 from hark.policy.model import HostRule, Surface
@@ -20,8 +21,10 @@ from mediator.codings import PackedError, Text
 from mediator.credentials import Broker
 from mediator.endpoints import Minting
 from mediator.grants import Held
+from mediator.minted import plain, values_at, values_in
 from mediator.placeholders import MIN_LENGTH, check_value, placeholder_for
 from mediator.spelling import Place
+from mediator.transcript import Headers
 
 MAX_ANSWER: Final = 1 << 20  # a token endpoint's answer has some kilobytes
 MAX_MINTED: Final = 500
@@ -55,6 +58,19 @@ class Mint:
             self._broker.add(self._held(name, value, target, minting, signs))
             held.add(value)
             self._told(member)
+
+    def keep_in_head(self, headers: Headers, target: Destination, minting: Minting) -> None:
+        """Hold what stands in an answer's head. Raises PackedError."""
+        found = [
+            pair
+            for name, value in headers
+            if name.lower() in (b"location", b"content-location")
+            for pair in values_at(value, minting.fields)
+        ]
+        names = set(map(plain, minting.fields))
+        texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+        found += [(name, value) for name, value in texts if plain(name) in names]
+        self.keep(found, target, minting)
 
     def _held(self, name: str, value: str, target: Destination, minting: Minting, signs: str | None) -> Held:
         try:
@@ -90,66 +106,3 @@ class MintedText:
         found = list(values_in(whole, self.place, self.minting.fields))
         self.mint.keep(found, self.target, self.minting)
         return self.text.feed(whole) + self.text.finish()
-
-
-def values_in(body: bytes, place: Place, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield the values of the named fields, at any depth, read as JSON, form or XML, whichever it is."""
-    text = body.decode("utf-8", "replace")
-    stripped = text.lstrip("\ufeff \t\r\n")
-    if stripped.startswith("<"):
-        yield from _in_xml(text, fields)
-        return
-    if place is Place.FORM or not stripped.startswith(("{", "[")):
-        yield from ((name, value) for name, value in parse_qsl(text.strip()) if name in fields)
-        yield from _in_script(text, fields)
-        return
-    try:
-        yield from _in_json(json.loads(stripped, object_pairs_hook=_Members), fields)
-    except (ValueError, RecursionError):
-        raise PackedError("a token may be minted in it, and it is no JSON that hark could read") from None
-
-
-class _Members:
-    """The members of an object, those that stand twice as well: readers differ in which of them they take."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        self.pairs = pairs
-
-
-def _in_script(text: str, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Read members of JSON that something stands before: a call (JSONP), or what keeps scripts from it."""
-    names = "|".join(map(re.escape, fields))
-    for found in re.finditer(rf'"({names})"\s*+:\s*+("(?:[^"\\]|\\.)*+")', text):
-        try:
-            yield found.group(1), json.loads(found.group(2), strict=False)
-        except ValueError:
-            raise PackedError("a token may be minted in it, and hark could not read its escapes") from None
-
-
-def _in_json(value: Any, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    match value:
-        case _Members():
-            for name, member in value.pairs:
-                if name in fields and isinstance(member, str):
-                    yield name, member
-                yield from _in_json(member, fields)
-        case list():
-            for member in value:
-                yield from _in_json(member, fields)
-        case _:
-            return
-
-
-def _in_xml(text: str, fields: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    names = "|".join(map(re.escape, fields))
-    for found in re.finditer(
-        rf"<(?:[\w.-]+:)?({names})(?:\s[^<>]*)?>(?:\s*<!\[CDATA\[)?([^<\]]*)(?:\]\]>\s*)?</", text
-    ):
-        yield found.group(1), _unescaped(found.group(2).strip())
-
-
-def _unescaped(text: str) -> str:
-    """Resolve XML's own five entities. `xml.sax.saxutils` does too, and loads `urllib.request` for it."""
-    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&amp;", "&")):
-        text = text.replace(entity, character)
-    return text
