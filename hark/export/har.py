@@ -172,6 +172,10 @@ def _ours(exchange: Gathered) -> dict[str, object]:
             missing.append(f"the {what}'s body is here up to {len(body.data)} of {body.size} bytes")
     if exchange.left_out:
         missing.append(f"{exchange.left_out} messages of the WebSocket are not here")
+    missing += [
+        f"the last message of the WebSocket {'to' if from_agent else 'from'} the server has no end"
+        for from_agent in _unfinished(exchange.said)
+    ]
     found: dict[str, object] = {
         "exchange": exchange.number,
         "event": exchange.seq,
@@ -188,16 +192,28 @@ def _messages(said: list[Said], wall: Wall) -> list[dict[str, object]]:
     """The messages as Chromium writes them: what is no text in base64. A long one is put together."""
     found: list[dict[str, object]] = []
     held: dict[bool, bytearray] = {True: bytearray(), False: bytearray()}
+    unfinished: dict[bool, Said] = {}
     for one in said:
         event = one.event
         data = event.data
         if event.type in {"text", "binary"}:
             held[event.from_agent] += data
             if event.more:
+                unfinished[event.from_agent] = one
                 continue
             data, held[event.from_agent] = bytes(held[event.from_agent]), bytearray()
+            unfinished.pop(event.from_agent, None)
         found.append(_message(one, event, data, wall))
+    for one in sorted(unfinished.values()):
+        begun = _message(one, one.event, bytes(held[one.event.from_agent]), wall)
+        found.append(begun | {"_unfinished": True})
     return found
+
+
+def _unfinished(said: list[Said]) -> list[bool]:
+    """Return whose last message breaks off: the agent's, the server's."""
+    last = {one.event.from_agent: one.event.more for one in said if one.event.type in {"text", "binary"}}
+    return [from_agent for from_agent in (True, False) if last.get(from_agent)]
 
 
 def _message(said: Said, event: ev.WebSocketMessage, data: bytes, wall: Wall) -> dict[str, object]:

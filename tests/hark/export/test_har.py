@@ -112,6 +112,25 @@ def test_messages_of_a_websocket_are_chromiums_and_a_long_one_is_one():
     assert one["_resourceType"] == "websocket"
 
 
+@pytest.mark.parametrize("agent", [True, False])
+def test_a_message_without_an_end_is_kept_and_marked(agent):
+    def said(data, *, more):
+        return ev.WebSocketMessage(1, 0, agent, "text", data, more)
+
+    begun = (said(b"one", more=False), said(b"tw", more=True), said(b"o, thr", more=True))
+    (one,) = entries(POST, HEAD._replace(status=101), *begun, END._replace(status=101))
+    assert [(m["data"], m.get("_unfinished")) for m in one["_webSocketMessages"]] == [
+        ("one", None), ("two, thr", True)
+    ]  # fmt: skip
+    way = "to" if agent else "from"
+    assert one["_hark"]["missing"] == [f"the last message of the WebSocket {way} the server has no end"]
+    (whole,) = entries(
+        POST, HEAD._replace(status=101), *begun, said(b"ee", more=False), END._replace(status=101)
+    )
+    assert [m.get("_unfinished") for m in whole["_webSocketMessages"]] == [None, None]
+    assert "missing" not in whole["_hark"]
+
+
 def test_a_body_that_was_not_stored_is_said_and_is_not_an_empty_one():
     kept = ev.BodyHash(exchange=1, length=7, hash=bytes(32))
     (one,) = entries(POST, kept, END)
