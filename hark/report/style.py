@@ -99,6 +99,7 @@ ol.links .how .curve{width:4rem}header,main,footer,nav{padding-inline:14px}}
 @media print{:root{color-scheme:light}body{font-size:10pt;background:#fff}nav{display:none}h2{break-after:avoid}
 .call,.turn,tr,.verdict,ol.links li{break-inside:avoid-page}#events{break-before:page}
 details::details-content{content-visibility:visible;display:block;height:auto}
-.ev>summary{grid-template-columns:2.6rem 4rem 8rem 2rem 1fr}.ev summary span{white-space:normal}.wide{overflow:visible}
-svg.time{min-width:0}}
+.ev summary span{white-space:normal}.wide{overflow:visible}svg.time{min-width:0}
+td,td:not(:last-child){min-width:0;overflow-wrap:anywhere}}
+@media print and (min-width:701px){.ev>summary{grid-template-columns:2.6rem 4rem 8rem 2rem 1fr}}
 """

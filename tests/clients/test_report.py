@@ -57,10 +57,7 @@ def test_it_asks_for_nothing_and_runs_nothing(page: Page) -> None:
     assert "default-src 'none'" in page.value("document.querySelector('meta[http-equiv]').content")
 
 
-@pytest.mark.parametrize(
-    ("size", "look"),
-    [(size, look) for size in SIZES for look in LOOKS if (size, look) != ("phone", "print")],
-)
+@pytest.mark.parametrize(("size", "look"), [(size, look) for size in SIZES for look in LOOKS])
 def test_it_fits_its_window_and_can_be_read(page: Page, size: str, look: str) -> None:
     media, scheme = ("print", "light") if look == "print" else ("screen", look)
     page.sized(*SIZES[size], media=media, scheme=scheme)
