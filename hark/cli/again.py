@@ -58,10 +58,12 @@ def refusals() -> Iterator[None]:
         raise ReplayError(str(error)) from error
 
 
-def passed_on(args: Args, names: Iterable[str] = PASSED_ON) -> tuple[str, ...]:
+def passed_on(
+    args: Args, names: Iterable[str] = PASSED_ON, switches: Iterable[str] = SWITCHES
+) -> tuple[str, ...]:
     """Return what each fork is told as it stands on our own command line."""
     given = [f"-{name}={value}" for name in names for value in args.texts(name)]
-    return (*given, *(f"-{name}" for name in SWITCHES if args.flag(name)))
+    return (*given, *(f"-{name}" for name in switches if args.flag(name)))
 
 
 def count(args: Args, name: str, default: int, most: int, *, least: int = 1) -> int:

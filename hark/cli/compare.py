@@ -32,6 +32,8 @@ SPEC: Final = Spec(
         Option("keep", "keep copies and what was printed in this new directory", "DIR"),
         Option("o", "put the forks' bundles into this new directory; else `hark ls` has them", "DIR"),
         options.SIGN,
+        Option("anchor", "put each fork's signed tree head into a transparency log when it is sealed"),
+        *options.ANCHORED,
         Option("json", "print one JSON object instead of the table"),
     ),
     positionals=(Positional("BUNDLE", "the bundle to fork, or the id of a run of this machine"),),
@@ -46,7 +48,10 @@ SPEC: Final = Spec(
         "not; 2 usage; 3 the bundle breaks off, 4 it is not replayable."
     ),
 )
-_PASSED_ON: Final = ("at", "patch", "set", *again.PASSED_ON)
+_PASSED_ON: Final = (
+    "at", "patch", "set", *again.PASSED_ON, "rekor", "tsa", "signing-config", "trusted-root",
+)  # fmt: skip
+_SWITCHES: Final = (*again.SWITCHES, "anchor", "identity")
 
 
 def run(args: Args) -> int:
@@ -55,6 +60,7 @@ def run(args: Args) -> int:
 
     isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
     from hark.cli import output
+    from hark.cli.anchoring import asked_for_run
     from hark.cli.bundles import checked
     from hark.compare import table
     from hark.compare.trial import Wanted
@@ -64,13 +70,14 @@ def run(args: Args) -> int:
         raise UsageError(f"{len(models) * repeat} forks are too many: at most {MAX_FORKS} are made at once")
     jobs = _count(args, "jobs", os.cpu_count() or 1)
     seconds = again.time_limit(args)
+    asked_for_run(args)  # what no fork could be anchored by is said before one is made
     bundle, prices = checked(args.positional("BUNDLE")), _prices(args.text("prices"), os.environ)
     check = args.text("verify")
     if check is not None:
         output.error_line("the command of -verify runs as you, outside the boundary, on what the agents left")
     with _folder(args.text("keep")) as folder:
         alike = Wanted(
-            "", "", again.passed_on(args, _PASSED_ON), bundle, folder, None, check, prices, seconds
+            "", "", again.passed_on(args, _PASSED_ON, _SWITCHES), bundle, folder, None, check, prices, seconds
         )
         rows = _all(list(_wanted(args, alike, models, repeat)), jobs)
     if args.flag("json"):

@@ -51,20 +51,21 @@ def test_every_option_reaches_the_forks(begun: list[Wanted], tmp_path: Path) -> 
 
 
 def test_the_words_that_forks_get_are_words_of_hark_fork() -> None:
-    from hark.cli import again, compare, fork, options
+    from hark.cli import compare, fork
 
     known = {option.name: option for option in fork.SPEC.options}
     assert [name for name in compare._PASSED_ON if not known[name].value] == []
-    assert [name for name in again.SWITCHES if known[name].value] == []
-    left = known.keys() - {*compare._PASSED_ON, *again.SWITCHES}
-    anchored = {"anchor", *(option.name for option in options.ANCHORED)}  # `hark anchor` does it afterwards
-    assert left - anchored == {
-        "model",
-        "keep",
-        "o",
-        "json",
-        "edit",
-    }  # the trial's own, and what needs a person
+    assert [name for name in compare._SWITCHES if known[name].value] == []
+    left = known.keys() - {*compare._PASSED_ON, *compare._SWITCHES}
+    assert left == {"model", "keep", "o", "json", "edit"}  # the trial's own, and what needs a person
+
+
+def test_every_fork_is_anchored_as_asked(begun: list[Wanted], tmp_path: Path) -> None:
+    words = ["-anchor", "-rekor", "http://127.0.0.1:1", "-tsa", "http://127.0.0.1:2"]
+    path = bundle(tmp_path / "run.hark")
+    entry(["compare", "-at", "1", "-models", "a,b", *words, path])
+    passed_on = ("-at=1", "-rekor=http://127.0.0.1:1", "-tsa=http://127.0.0.1:2", "-anchor")
+    assert [one.words for one in begun] == [passed_on] * 2
 
 
 def test_json_has_the_rows_and_a_copy_is_thrown_away(
@@ -110,6 +111,8 @@ def test_a_price_of_ones_own_counts_before_the_shipped_one_and_that_of_prices_be
         (["-at", "1", "-models", "a", "-repeat", "65"], "65 forks are too many"),
         (["-at", "1", "-models", "a", "-prices", "/nowhere"], "/nowhere"),
         (["-at", "1", "-models", "a", "-o", "/"], "-o / exists"),
+        (["-at", "1", "-models", "a", "-rekor", "http://127.0.0.1:1"], "-rekor goes only with -anchor"),
+        (["-at", "1", "-models", "a", "-anchor", "-tsa", "http://127.0.0.1:1"], "-tsa goes with -rekor"),
         (["-at", "1", "-models", "a", "-keep", "/nowhere/x"], "there is no directory /nowhere"),
     ],
 )
