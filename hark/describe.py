@@ -253,8 +253,8 @@ def _branch(e: ev.Branch) -> str:
     note = f" ({e.note})" if e.note else ""
     patch = f"with the patch {content_hash(e.patch).hex()}{note}" if e.patch else f"without a patch{note}"
     return (
-        f"live from the {e.side} on: a fork of the bundle with root {e.parent.hex()} at its event {e.at}, "
-        f"{patch}, {_count(e.verified, 'action')} equal before"
+        f"live from the {e.side} on: by its own word a fork of the bundle with root {e.parent.hex()} "
+        f"at its event {e.at}, {patch}, {_count(e.verified, 'action')} equal before"
     )
 
 
@@ -303,7 +303,7 @@ _LINES: Final[Mapping[type[Any], Callable[[Any], str]]] = {
     ev.ResponseHead: lambda e: f"{e.status}, {_count(len(e.raw_headers), 'header')}, the body goes on",
     ev.Determinism: lambda e: (
         f"{'a seed' if e.seed else 'no seed'}, {', '.join(e.mechanisms) or 'nothing in force'}"
-        + (f"; this is a replay of the bundle with root {e.replayed.hex()}" if e.replayed else "")
+        + (f"; by its own word a replay of the bundle with root {e.replayed.hex()}" if e.replayed else "")
     ),
     ev.ClockLog: lambda e: f"{_count(len(e.data), 'byte')}{', last' if e.last else ''}",
     ev.Branch: _branch,

@@ -1,8 +1,8 @@
 """Runs, their replays and their forks as the graph they are, as far as the files themselves say.
 
 What always holds: every bundle that was looked at stands in the graph once, whatever their headers claim; a
-parent that is not among them is named by its root. Nothing is verified here: a root is what a footer says,
-and a lineage what a header says. `hark verify` checks both.
+parent that is not among them is named by its root. Here a root is what a footer says, and a lineage what a
+header says: claims, until `confirmed` has verified both bundles.
 """
 
 import os
@@ -16,6 +16,8 @@ from hark.bundle.header import decode_footer
 from hark.bundle.store import SUFFIX
 from hark.bundle.walk import AT_FOOTER, BundleFile, Chunk
 from hark.errors import BundleError, UsageError
+from hark.verify.result import BROKEN
+from hark.verify.steps import verify
 
 _REQUEST: Final = 5
 _READ: Final = frozenset((RUN_START, 16, 47, 49))
@@ -107,6 +109,23 @@ def graph(nodes: Sequence[Node]) -> Iterator[Placed]:
             seen.add(at)
             yield Placed(depth, nodes[at], orphan=bool(nodes[at].parent) and nodes[at].parent not in by_root)
             stack += ((depth + 1, child) for child in reversed(below.get(at, ())))
+
+
+def confirmed(nodes: Sequence[Node]) -> set[str]:
+    """Return the paths of bundles whose parent is among them: both verify, and the root is the parent's."""
+    by_root = {node.root: node.path for node in reversed(nodes) if node.root}
+    pairs = [(node.path, by_root[node.parent], node.parent) for node in nodes if node.parent in by_root]
+    roots = {path: _verified_root(path) for path in {path for pair in pairs for path in pair[:2]}}
+    return {path for path, above, root in pairs if roots[path] and roots[above] == root}
+
+
+def _verified_root(path: str) -> bytes:
+    """Return the root that a bundle's events lead to; nothing where it does not verify."""
+    try:
+        result = verify(path)
+    except BundleError:
+        return b""
+    return b"" if result.verdict == BROKEN else result.root
 
 
 def _take(node: Node, chunk: Chunk) -> Node:

@@ -149,7 +149,7 @@ def _print_line(seen: "Seen", lineage: "Lineage", width: int, *, colour: bool) -
     text = _columns(str(seen.seq), describe.seconds(seen.time), kind_name(seen.kind), shown, what)
     print(output.paint(output.cut(text, width), _tone(seen), on=colour))
     if seen.seq == 0 and (words := lineage.words()):
-        print(INDENT + output.wrapped(words.split(), INDENT, first=len(INDENT)))
+        print(INDENT + output.wrapped(f"by the header: {words}".split(), INDENT, first=len(INDENT)))
 
 
 def _tone(seen: "Seen") -> str:

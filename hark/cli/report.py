@@ -18,7 +18,9 @@ SPEC: Final = Spec(
     options=(
         Option("against", "lay the run beside that of another bundle: a fork beside its parent", "BUNDLE"),
         Option("o", "write to OUT, which must not exist (default: the bundle's name with .html)", "OUT"),
-        options.PINNED,
+        Option(
+            "key", "accept only bundles signed by this public key; may be repeated", "HEX|FILE", repeat=True
+        ),
         Option("trusted-root", "judge anchors by this trusted_root.json, not by the public one", "FILE"),
         *options.ANCHORER,
     ),
@@ -53,8 +55,9 @@ def run(args: Args) -> int:
     out = args.text("o") or f"{path.removesuffix('.hark')}.html"
     refuse_existing(out)
     believed = trust(args.text("trusted-root"), identities=identities(args))
-    result, lines = _verified(path, pinned(args.texts("key")), believed)
-    other = None if against is None else _other(checked(against), trust(args.text("trusted-root")))
+    keys = pinned(args.texts("key"))
+    result, lines = _verified(path, keys, believed)
+    other = None if against is None else _other(checked(against), keys, trust(args.text("trusted-root")))
     name = os.path.basename(path)
     with TemporaryFile() as talk, TemporaryFile() as listed:
         try:
@@ -71,6 +74,7 @@ def run(args: Args) -> int:
             conversation=pieces(talk),
             events=pieces(listed),
             other=other,
+            root=result.root,
         )
         write_new_pieces(out, page(parts))
     output.say(f"{out}: a report on {path}, which is {result.line()}")
@@ -85,19 +89,19 @@ def _verified(path: str, keys: tuple[bytes, ...], believed: "Trust | None") -> "
 
     result = verify(path, keys, own=own_key(), trust=believed)
     if result.verdict in {BROKEN, REJECTED}:
-        raise BundleError(f"there is no report on a bundle that does not verify: {result.line()}")
+        raise BundleError(f"there is no report with {path}, which does not verify: {result.line()}")
     return result, lines(result)
 
 
-def _other(path: str, believed: "Trust | None") -> "Other":
+def _other(path: str, keys: tuple[bytes, ...], believed: "Trust | None") -> "Other":
     from hark.report.making import Made
     from hark.report.page import Other
     from hark.unchanged import Unchanged
 
-    result, lines = _verified(path, (), believed)
+    result, lines = _verified(path, keys, believed)
     made = Made()
     try:
         made.read(Unchanged(path, result).frames())
     except ReplayError:
         raise BundleError(f"{path} was changed while it was read; there is no report") from None
-    return Other(os.path.basename(path), made.facts, result.verdict, lines)
+    return Other(os.path.basename(path), made.facts, result.verdict, lines, result.root)

@@ -20,7 +20,8 @@ SPEC: Final = Spec(
 Each line: the bundle, how the run ended, its requests and its length. A fork says from which event of its
 parent on it went its own way, and what its patch notes. A parent that is not there is named by its root.
 
-Nothing is verified here: lineage is what the files say. `hark verify` checks it.""",
+A fork or replay whose parent is among the bundles is called confirmed where both verify and the parent
+has the root that it names. Else its parent is what the file claims. Nothing more is verified here.""",
 )
 SHOWN: Final = 12  # hex digits of a root
 
@@ -38,15 +39,17 @@ def run(args: Args) -> int:
     nodes = tree.bundles(directory)
     if not nodes:
         output.error_line(f"no bundles in {directory}")
+    confirmed = tree.confirmed(nodes)
     for placed in tree.graph(nodes):
+        is_confirmed = placed.node.path in confirmed
         if args.flag("json"):
-            output.say_json(_record(placed))
+            output.say_json(_record(placed) | {"parent_confirmed": is_confirmed})
         else:
-            print(output.cut(_line(placed), output.width(sys.stdout)))
+            print(output.cut(_line(placed, confirmed=is_confirmed), output.width(sys.stdout)))
     return 0
 
 
-def _line(placed: "Placed") -> str:
+def _line(placed: "Placed", *, confirmed: bool) -> str:
     from hark.bundle.outcome import describe
     from hark.visible import visible
 
@@ -59,22 +62,27 @@ def _line(placed: "Placed") -> str:
     what = visible(" ".join(node.command)) if placed.depth == 0 else ""
     anchored = "anchor not checked" if node.anchors else ""
     took = f"{node.time_ns / 1e9:.1f} s"
-    parts = [part for part in (_lineage(placed), ended, requests, took, anchored, what) if part]
+    parts = [
+        part
+        for part in (_lineage(placed, confirmed=confirmed), ended, requests, took, anchored, what)
+        if part
+    ]
     return f"{'  ' * placed.depth}{name}  {', '.join(parts)}"
 
 
-def _lineage(placed: "Placed") -> str:
+def _lineage(placed: "Placed", *, confirmed: bool) -> str:
     from hark.visible import visible
 
     node = placed.node
     if not node.parent:
         return ""
     missing = f" of {node.parent.hex()[:SHOWN]}..., which is not here" if placed.orphan else ""
+    told, how = ("", " (confirmed)") if confirmed else ("claims to be a ", "")
     if node.replay:
-        return f"REPLAY{missing}"
+        return f"{told}REPLAY{missing}{how}"
     side = f" ({visible(node.side)})" if node.side else ""
     note = f": {visible(node.note)}" if node.note else ""
-    return f"FORK from event {node.fork_point}{side}{missing}{note}"
+    return f"{told}FORK from event {node.fork_point}{side}{missing}{how}{note}"
 
 
 def _record(placed: "Placed") -> dict[str, object]:

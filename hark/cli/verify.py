@@ -144,7 +144,7 @@ def lines(result: "Result") -> list[str]:
     for one in result.cosignatures:
         found += wrapped(one.sentence().split(), "", first=0).split("\n")
     if words := result.lineage.words():
-        found += wrapped(f"It is {words}.".split(), "", first=0).split("\n")
+        found += wrapped(f"It claims to be {words}.".split(), "", first=0).split("\n")
     if result.limits:
         found += ["", "What this does not say:"]
         for limit in result.limits:

@@ -1,7 +1,9 @@
 """How two bundles are related: a fork and what it was made of, or two forks of one run.
 
 What always holds: it is read from the roots and the Branch events that were verified with the bundles, and
-every word is safe to print. Which bundle was named first changes the words and not what is found.
+every word is safe to print. Which bundle was named first changes the words and not what is found. A Branch is
+the word of whoever signed its bundle: it is called confirmed where the bundle with the root that it names is
+the other one, which was verified, and a claim where it is not.
 """
 
 from collections.abc import Iterator
@@ -17,12 +19,12 @@ def sentences(one: Side, other: Side) -> Iterator[str]:
         for _, branch in child.branches:
             if branch.parent and branch.parent == parent.verified.root:
                 first, second = names.split()
-                yield f"{first} is a fork of {second} {_where(branch)}{_note(branch)}"
+                yield f"{first} is a fork of {second} {_where(branch)}, confirmed by its root{_note(branch)}"
     for _, left in one.branches:
         for _, right in other.branches:
             if left.parent and (left.parent, left.at) == (right.parent, right.at):
                 root = left.parent.hex()[:12]
-                yield f"both are forks of the run with root {root}... {_where(left)}"
+                yield f"both claim to be forks of the run with root {root}... {_where(left)}"
                 yield from (
                     f"{name}{_note(branch)}" for name, branch in (("A", left), ("B", right)) if branch.note
                 )

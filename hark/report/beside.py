@@ -42,8 +42,8 @@ def rows(left: Sequence[Step], right: Sequence[Step]) -> list[Row]:
     return found
 
 
-def beside(mine: Facts, other: Facts, name: str, other_name: str) -> str:
-    """Return the section: this run left, the other right."""
+def beside(mine: Facts, other: Facts, name: str, other_name: str, roots: tuple[bytes, bytes]) -> str:
+    """Return the section: this run left, the other right. `roots` are theirs, as verified."""
     laid = rows(mine.steps, other.steps)
     only = sum(len(row.left) for row in laid if not row.same)
     lacks = sum(len(row.right) for row in laid if not row.same)
@@ -53,7 +53,7 @@ def beside(mine: Facts, other: Facts, name: str, other_name: str) -> str:
     note = f'<p class="note">{plural(cut, "later step")} not compared.</p>' if cut else ""
     body = "".join(_row(row, first=at == 0 and row.same) for at, row in enumerate(laid))
     return (
-        f'<p class="note">{words}</p>{_denials(mine, other, other_name)}{_branch(mine, other)}{note}'
+        f'<p class="note">{words}</p>{_denials(mine, other, other_name)}{_branch(mine, other, roots)}{note}'
         f'<div class="beside"><div class="cols head"><h3>{text(name)}</h3><h3>{text(other_name)}</h3></div>'
         f"{body}</div>"
     )
@@ -70,18 +70,25 @@ def _denials(mine: Facts, other: Facts, other_name: str) -> str:
     return "".join(f'<p class="bad">{one}</p>' for one in listed)
 
 
-def _branch(mine: Facts, other: Facts) -> str:
+def _branch(mine: Facts, other: Facts, roots: tuple[bytes, bytes]) -> str:
     said = []
-    for facts, where in ((mine, "left"), (other, "right")):
+    for facts, where, root in ((mine, "left", roots[1]), (other, "right", roots[0])):
         for seq, _, branch in facts.branches:
             note = f", patch note: {text(branch.note)}" if branch.note else ""
             verified = plural(branch.verified, "action")
             patch = "patched" if branch.patch else "without a patch"
             said.append(
-                f'<p class="branching">The {where} run is a fork: live from its event {seq} on, event {branch.at} '
-                f"of its parent, {patch}{note}; {verified} found equal before.</p>"
+                f'<p class="branching">The {where} run {_of(branch.parent, root)}: live from its event {seq} on, '
+                f"event {branch.at} there, {patch}{note}; {verified} found equal before.</p>"
             )
     return "".join(said)
+
+
+def _of(parent: bytes, root: bytes) -> str:
+    """Return whose fork a run is: a Branch is the word of whoever signed its bundle."""
+    if parent and parent == root:
+        return "is a fork of the other, confirmed by its root"
+    return f"claims to be a fork of the bundle with root {parent.hex()}, which is not the other"
 
 
 def _row(row: Row, *, first: bool) -> str:

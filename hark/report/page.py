@@ -26,6 +26,7 @@ class Other(NamedTuple):
     facts: Facts
     verdict: str
     lines: Sequence[str]
+    root: bytes
 
 
 class Parts(NamedTuple):
@@ -43,6 +44,8 @@ class Parts(NamedTuple):
     events: Iterable[bytes]
     """Likewise."""
     other: Other | None = None
+    root: bytes = b""
+    """As it was verified."""
 
 
 def page(parts: Parts) -> Iterator[bytes]:
@@ -63,7 +66,7 @@ def _before(parts: Parts) -> Iterator[str]:
     if parts.other is not None:
         other = parts.other
         yield f'<section id="beside"><h2>Beside {text(other.name)}</h2>{_verdict(other.verdict, other.lines)}'
-        yield beside.beside(parts.facts, other.facts, parts.name, other.name)
+        yield beside.beside(parts.facts, other.facts, parts.name, other.name, (parts.root, other.root))
         yield "</section>"
     yield '<section id="conversation"><h2>Conversation</h2>'
     if not parts.facts.model_calls:

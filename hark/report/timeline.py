@@ -167,7 +167,7 @@ class _Drawing:
         self._over.append(
             f'<a href="#e{seq}"><line class="branch" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{self._y}"/>'
             f'<text class="branch" x="{x + (-5 if end == "end" else 5):.1f}" y="{self._y + 2}" text-anchor="{end}">'
-            f"live from here (event {at} of the parent)</text></a>"
+            f"live from here (event {at} of the parent that it names)</text></a>"
         )
 
     def axis(self) -> None:

@@ -118,15 +118,15 @@ def test_determinism_says_what_was_in_force():
     assert describe.line(event) == "a seed, clock preload, aslr off"
     assert describe.line(ev.Determinism()) == "no seed, nothing in force"
     replay = ev.Determinism(b"s" * 32, ("aslr off",), b"r" * 32)
-    assert describe.line(replay).endswith(f"this is a replay of the bundle with root {'72' * 32}")
+    assert describe.line(replay).endswith(f"by its own word a replay of the bundle with root {'72' * 32}")
     assert describe.line(ev.ClockLog(b"xy", last=True)) == "2 bytes, last"
 
 
 def test_a_branch_names_its_parent_and_what_was_changed():
     branch = ev.Branch(b"p" * 32, 24, "response", 5, b"s" * 32, b"{}", "strip", 31, 9)
     assert describe.line(branch) == (
-        f"live from the response on: a fork of the bundle with root {'70' * 32} at its event 24, "
-        f"with the patch {content_hash(b'{}').hex()} (strip), 31 actions equal before"
+        f"live from the response on: by its own word a fork of the bundle with root {'70' * 32} "
+        f"at its event 24, with the patch {content_hash(b'{}').hex()} (strip), 31 actions equal before"
     )
     assert "event 24, without a patch, 1 action " in describe.line(
         branch._replace(patch=b"", note="", verified=1)

@@ -185,6 +185,7 @@ def test_a_terminal_gets_colour_and_a_heading_unless_it_asks_for_none(bundle):
 def test_the_first_event_of_a_fork_is_shown_with_its_parent(tmp_path, bundle):
     fork = sample.write(tmp_path / "f.hark", lineage=sample.FORK)
     words = f"a fork of the bundle with root {'70' * 32} at its event 24, with the patch {'68' * 32}"
+    words = f"by the header: {words}"
     assert words in " ".join(hark("inspect", fork).out.split())
     assert words in " ".join(hark("inspect", fork, "-seq", "0").out.split())
     first, second = hark("inspect", "--json", "-n", "2", fork).out.splitlines()

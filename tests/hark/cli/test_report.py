@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from hark.bundle.bounds import KIND_NAMES
+from hark.bundle.tree_head import SigningKey
 from hark.cli.main import entry
+from hark.verify.steps import verify
 from tests.hark.report.story import events
 from tests.support.recordings import bundle
+from tests.support.rerecorded import retell
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +73,17 @@ def test_a_page_that_is_there_is_kept_and_a_broken_bundle_has_none(
     assert entry(["report", str(broken)]) == 1
     assert "does not verify" in capsys.readouterr().err
     assert not (tmp_path / "broken.html").exists()
+
+
+def test_the_key_that_is_asked_for_must_have_signed_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, other = bundle(tmp_path / "run.hark", *events()), tmp_path / "other.hark"
+    retell(run, other, key=SigningKey(bytes(range(2, 34))))
+    signer, stranger = (verify(str(path)).public_key.hex() for path in (run, other))
+    page = str(tmp_path / "page.html")
+    assert entry(["report", "-key", signer, "-against", str(other), "-o", page, run]) == 1
+    assert "other.hark, which does not verify: REJECTED" in capsys.readouterr().err
+    assert not Path(page).exists()
+    both = ["-key", signer, "-key", stranger]
+    assert entry(["report", *both, "-against", str(other), "-o", page, run]) == 0

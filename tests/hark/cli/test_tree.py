@@ -30,8 +30,8 @@ def test_a_fork_stands_below_its_parent_with_its_note(forest):
     ended = "the run ended with exit code 0, 0 requests, 0.0 s"
     assert out.splitlines() == [
         f"a.hark  {ended}, true",
-        f"  b.hark  FORK from event 7 (response): strip \\e it, {ended}",
-        f"c.hark  FORK from event 7 of 070707070707..., which is not here, {ended}, true",
+        f"  b.hark  FORK from event 7 (response) (confirmed): strip \\e it, {ended}",
+        f"c.hark  claims to be a FORK from event 7 of 070707070707..., which is not here, {ended}, true",
     ]
 
 
@@ -43,6 +43,7 @@ def test_the_same_as_json(forest):
         (0, False, 7),
     ]
     assert records[1]["parent"] == records[0]["root"]
+    assert [one["parent_confirmed"] for one in records] == [False, True, False]
     assert {one["verified"] for one in records} == {False}
 
 
@@ -51,3 +52,11 @@ def test_no_bundles_are_no_error_and_no_directory_is(tmp_path):
     assert hark("tree", env=env) == (0, "", f"hark: no runs in {tmp_path}/state/hark/runs\n")
     assert hark("tree", tmp_path)[:2] == (0, "")
     assert hark("tree", tmp_path / "none").code == 2
+
+
+@pytest.mark.parametrize("which", ["a.hark", "b.hark"])
+def test_a_parent_is_no_more_than_claimed_where_either_bundle_does_not_verify(forest, which):
+    path = forest / which
+    path.write_bytes(path.read_bytes().replace(b"true", b"TRUE", 1))  # what was run
+    line = hark("tree", forest).out.splitlines()[1]
+    assert line.startswith("  b.hark  claims to be a FORK from event 7 (response): strip")

@@ -16,14 +16,19 @@ def parent(tmp_path):
 def test_a_fork_and_its_parent_and_two_forks_of_one_are_told(tmp_path, parent):
     with Side(parent) as a:
         root = a.verified.root
+        name = f"{root.hex()[:12]}..."
         branch = ev.Branch(root, 4, "response", note="strip \x1b it", exchange=1)
         first = recordings.bundle(tmp_path / "first.hark", branch)
         second = recordings.bundle(tmp_path / "second.hark", branch._replace(note="other"))
         with Side(first) as b, Side(second) as c:
-            assert list(sentences(a, b)) == ["B is a fork of A from its event 4 on (response): strip \\e it"]
-            assert list(sentences(b, a)) == ["A is a fork of B from its event 4 on (response): strip \\e it"]
+            assert list(sentences(a, b)) == [
+                "B is a fork of A from its event 4 on (response), confirmed by its root: strip \\e it"
+            ]
+            assert list(sentences(b, a)) == [
+                "A is a fork of B from its event 4 on (response), confirmed by its root: strip \\e it"
+            ]
             assert list(sentences(b, c)) == [
-                f"both are forks of the run with root {root.hex()[:12]}... from its event 4 on (response)",
+                f"both claim to be forks of the run with root {name} from its event 4 on (response)",
                 "A: strip \\e it",
                 "B: other",
             ]

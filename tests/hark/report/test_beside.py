@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from hark.bundle import events as ev
 from hark.report import beside as laid
 from hark.report.facts import Step
 from tests.hark.report.story import events, made
@@ -33,6 +34,19 @@ def test_what_is_beyond_the_bound_is_shown_and_not_called_the_same(monkeypatch: 
 def test_a_denial_of_one_alone_is_named(tmp_path: Path) -> None:
     run = made(tmp_path / "run.hark").facts
     fork = made(tmp_path / "fork.hark", *events(obeys=False)).facts
-    page = laid.beside(run, fork, "run.hark", "fork.hark")
+    page = laid.beside(run, fork, "run.hark", "fork.hark", (b"", b""))
     assert "Denied here and not in fork.hark: collect.evil.example." in page
-    assert "Denied" not in laid.beside(fork, fork, "a", "b")
+    assert "Denied" not in laid.beside(fork, fork, "a", "b", (b"", b""))
+
+
+def test_a_parent_is_confirmed_by_its_root_and_else_a_claim(tmp_path: Path) -> None:
+    run = made(tmp_path / "run.hark").facts
+    fork = made(tmp_path / "fork.hark", ev.Branch(b"p" * 32, 4, "response", exchange=1)).facts
+    confirmed = "is a fork of the other, confirmed by its root"
+    assert f"The left run {confirmed}: live from its event 4 on" in laid.beside(
+        fork, run, "f", "r", (b"", b"p" * 32)
+    )
+    assert f"The right run {confirmed}" in laid.beside(run, fork, "r", "f", (b"p" * 32, b""))
+    other = laid.beside(fork, run, "f", "r", (b"p" * 32, b"q" * 32))
+    assert "confirmed" not in other
+    assert f"The left run claims to be a fork of the bundle with root {'70' * 32}" in other
