@@ -10,19 +10,19 @@ each sentence that the user should see.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from hark import determinism, nesting, policy_file, project, summary
+from hark import determinism, policy_file, project, summary
 from hark.bundle import outcome
 from hark.bundle.lineage import ORIGINAL, Lineage
-from hark.errors import ConfinementError, HarkError, LimitError, PolicyError, RecordError
+from hark.errors import ConfinementError, HarkError, LimitError, RecordError
 from hark.filing import Files
 from hark.keeping import Place, find_place
+from hark.parting import Parting
 from hark.preparation import Options, Prepared, prepare
 from hark.trusting import files_for
 from launcher.report import Ended, NeverStarted
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from mediator.ca import RunCA
     from mediator.config import MediatorConfig, Recorder
     from mediator.credentials import Broker
-    from mediator.ledger import Summary
     from mediator.origin import Origin
     from mediator.publish import Opened
     from mediator.serve import Mediator
@@ -51,8 +50,6 @@ EXIT_STOPPED: Final = 1
 """Recorded for an agent that was ended because the run need not go on."""
 EXIT_UNWRITTEN: Final = 1  # as of a program that cannot write its own output
 GRACE_S: Final = 5.0  # between SIGTERM and SIGKILL, for an agent whose time is up
-EXIT_NOT_FOUND: Final = 127
-"""What a shell ends with when its last command was not found."""
 PREFETCH_AFTER_S: Final = 0.25
 """When the agent is still running by then, what its first connection needs is loaded ahead of it."""
 
@@ -218,29 +215,9 @@ class Run:
         code: int,
     ) -> None:
         """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
-        self._summarise(mediator, before)
         log = self.boundary.log if self.plan.shim else None
-        for line in determinism.said(self.prepared.controlled, log, ended.unreached):
-            self.say(line)
-        for line in () if self.files is None else self.files.said():
-            self.say(line)
-        for path in ended.replaced:
-            self.say(summary.laid_bare(os.path.relpath(path, self.plan.workdir)))
-        for path in project.bared(folders):
-            self.say(summary.moved_from(os.path.relpath(path, self.plan.workdir)))
-        if ended.refused:
-            self.say(nesting.refused(ended.refused))
-        if code == EXIT_NOT_FOUND and self.prepared.unseen:
-            self.say(summary.not_found(self.prepared.unseen))
-        if code:
-            self._say_masked()
-        self._show_allowing(mediator.summary())
-
-    def _say_masked(self) -> None:
-        """Name what of the project is masked: the agent may have failed for want of it."""
-        masked = self.prepared.project.masked
-        for line in summary.kept_back(os.path.relpath(path, self.plan.workdir) for path in masked):
-            self.say(line)
+        parting = Parting(self.prepared, self.policy, self.files, log, self.say, self.show)
+        parting.tell(mediator.summary(), ended, before, folders, code)
 
     def _attend(self, mediator: Mediator) -> Ended:
         """Wait for the agent to end, then for all that it sent to be on the record."""
@@ -470,37 +447,6 @@ class Run:
 
         for sentence in anchored(path, self.place.key, self.place.anchor, head):
             self.say(sentence)
-
-    def _changes(self, before: dict[str, bytes]) -> dict[str, int]:
-        """Return what other programs act on and the agent has changed or made, with numbers of files."""
-        surveyed = self.prepared.project
-        found = project.changes(surveyed.watched, before, project.fingerprints(surveyed.watched))
-        try:
-            return found | project.made_since(surveyed)
-        except PolicyError as error:
-            self.say(f"what the agent made was not looked through: {error}")
-            return found
-
-    def _summarise(self, mediator: Mediator, before: dict[str, bytes]) -> None:
-        """Say what the user has to know: denials, warnings, changes to what runs itself."""
-        for line in summary.of_denials(mediator.summary()):
-            self.say(line)
-        for line in policy_file.said_at_the_end(self.prepared.policy):
-            self.say(line)
-        for path, count in self._changes(before).items():
-            self.say(summary.acted_on(os.path.relpath(path, self.plan.workdir), count))
-
-    def _show_allowing(self, found: Summary) -> None:
-        """Show what would allow the denials, last of all: bare lines, which can be pasted as they are."""
-        from hark.allowing import allowing
-        from mediator.wall import local_now
-
-        lines = allowing(found.denied, self.policy, local_now())
-        for sentence, pasted in ((lines.lead, lines.pasted), (lines.rest, ())):
-            if sentence:
-                self.say(sentence)
-            for line in pasted:
-                self.show(line)
 
 
 def _date(ns: int) -> datetime:
