@@ -21,7 +21,7 @@ _STANDARD: Final = (string.ascii_uppercase + string.ascii_lowercase + string.dig
 _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 BASE64: Final = frozenset(_STANDARD + b"-_")
-_RARE_BYTES: Final = 48  # of a value's end; a token's beginning says what it is, and stands in others too
+_RARE_BYTES: Final = 32  # of a value's end; a token's beginning says what it is, and stands in others too
 _ALNUM: Final = frozenset((string.ascii_letters + string.digits).encode())
 
 
