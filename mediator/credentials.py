@@ -26,10 +26,12 @@ from hark.errors import RecordError
 from hark.policy.model import Secret, Surface
 from mediator.authority import Destination
 from mediator.encodings import Form, Pair, needles_of
+from mediator.fields import kept_by_servers
 from mediator.grants import Held, held_of, pair_of
 from mediator.placeholders import check_placeholder, check_value, placeholder_for
 from mediator.scan import FoundError, StreamSwap, Table
 from mediator.spelling import WIDEST, Place, normal
+from mediator.text import clipped
 
 __all__ = ["Broker", "Injected", "InjectedTarget", "Injection", "Refused", "check_value", "placeholder_for"]
 
@@ -180,10 +182,21 @@ class Broker:
             for name, value in headers:
                 if self._any_placeholder.name_in(name) is not None:
                     return Refused("a placeholder stands in the name of a header")
+                if kept_by_servers(name) and (kept := self._kept_there(value, target)) is not None:
+                    return Refused(
+                        f"the placeholder of secrets.{kept} stands in {clipped(name)}, which a server may "
+                        f"keep and hand out; it may where [secrets.{kept}] lets it stand in bodies (`in`)"
+                    )
                 done.append((name, self._header(value, target, used)))
         except FoundError as found:
             return self.refusal(found)
         return Injected(tuple(done), self.injections(used))
+
+    def _kept_there(self, value: bytes, target: Destination) -> str | None:
+        """Return the name of a secret that stands in `value` and may not stand in bodies at `target`."""
+        found = self._any_placeholder.name_in(value)
+        free = {held.name for held in self.may_stand(target, Surface.BODY)}
+        return None if found in free else found
 
     def inject_target(
         self, path: bytes, target: Destination, *, presigned: bool = False

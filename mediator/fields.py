@@ -28,6 +28,18 @@ _OF_THE_HEAD: Final = frozenset(
 )  # fmt: skip
 """RFC 9110, 6.5.1, and what proxies have come to act on."""
 
+_JUDGED: Final = _OF_ONE_HOP | _OF_THE_HEAD
+_STORED: Final = frozenset(
+    (
+        b"content-type", b"content-disposition", b"content-language", b"content-encoding", b"cache-control",
+        b"expires", b"x-amz-tagging", b"x-amz-website-redirect-location", b"x-ms-tags",
+    )
+)  # fmt: skip
+_STORED_BEGINS: Final = (
+    *(b"x-amz-meta-", b"x-goog-meta-", b"x-ms-meta-", b"x-ms-blob-", b"x-object-meta-", b"x-container-meta-"),
+    *(b"x-account-meta-", b"x-oss-meta-", b"x-cos-meta-", b"x-obs-meta-", b"x-bz-info-"),
+)
+
 
 def one_line(headers: tuple[tuple[bytes, bytes], ...]) -> bool:
     """Tell whether no field could end its line: HTTP/2 carries any byte."""
@@ -49,8 +61,23 @@ def length(headers: tuple[tuple[bytes, bytes], ...]) -> int | None:
 
 def trailer_allowed(name: bytes) -> bool:
     """Tell whether a field may stand behind a body."""
-    lower = name.lower()
-    return bool(_TOKEN.fullmatch(name)) and lower not in _OF_ONE_HOP and lower not in _OF_THE_HEAD
+    return bool(_TOKEN.fullmatch(name)) and dashed(name) not in _JUDGED
+
+
+def dashed(name: bytes) -> bytes:
+    """Return a header's name as CGI, WSGI and their heirs read it: `_` and `-` are one to them."""
+    return name.lower().replace(b"_", b"-")
+
+
+def underscored(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """Return the field that some servers take for one of the head and others for none, or nothing."""
+    return next((name for name, _ in headers if b"_" in name and dashed(name) in _JUDGED), b"")
+
+
+def kept_by_servers(name: bytes) -> bool:
+    """Tell whether stores of objects keep a field, and give it to whoever asks for the object."""
+    plain = dashed(name)
+    return plain in _STORED or plain.startswith(_STORED_BEGINS)
 
 
 def connection_wrong(headers: tuple[tuple[bytes, bytes], ...]) -> str:

@@ -16,10 +16,10 @@ from mediator import handshake
 from mediator.authority import judge_request
 from mediator.codings import PackedError, codings_of
 from mediator.credentials import Injected, InjectedTarget, Injection, Refused
-from mediator.fields import connection_wrong, one_line, trailer_allowed, values_of
+from mediator.fields import connection_wrong, one_line, trailer_allowed, underscored, values_of
 from mediator.forwarding import forwarded
 from mediator.link import Link
-from mediator.overriding import meanings
+from mediator.overriding import meanings, overrides
 from mediator.signing import Signing, ambiguous, claimed, other_scheme
 from mediator.text import clipped
 from mediator.transcript import Headers, recorded_host
@@ -199,6 +199,9 @@ def judge_trailers(fields: Headers, link: Link) -> Deny | None:
     wrong = next((name for name, _ in fields if not trailer_allowed(name)), None)
     if wrong is not None:
         return Deny(f"{clipped(wrong)} stands in a trailer, where it must not (RFC 9110, 6.5.1)", "")
+    other = next((name for name, _ in fields if overrides(name)), None)
+    if other is not None:
+        return Deny(f"{clipped(other)} asks for another method or path, and stands behind the body", "")
     if not one_line(fields):
         return Deny("a trailer has a line break or NUL in it", "")
     placeholder = link.broker.in_trailers(fields)
@@ -219,6 +222,11 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
         return Refusal(403, Deny(f"the request says it is not {wanted.decode()} but came over it", ""))
     if not one_line(asked.headers):
         return Refusal(400, Deny("a header has a line break or NUL in it", ""))
+    spelled = underscored(asked.headers)
+    if spelled:
+        return Refusal(
+            400, Deny(f"its header {clipped(spelled)} has an underscore, which servers read in two ways", "")
+        )
     taken = connection_wrong(asked.headers)
     if taken:
         return Refusal(400, Deny(f"its Connection header would take {taken} out on the way", ""))

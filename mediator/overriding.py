@@ -8,6 +8,7 @@ form's body or query (`_method`), which some frameworks read of POST requests.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from mediator.fields import dashed
 from mediator.transcript import Headers
 
 _METHODS: Final = frozenset((b"x-http-method-override", b"x-http-method", b"x-method-override"))
@@ -29,9 +30,9 @@ def meanings(method: bytes, path: bytes, headers: Headers) -> tuple[Meant, ...]:
     methods, paths = [as_asked], [as_asked]
     for name, value in _extra(headers):
         text, header = value.decode("latin-1").strip(), name.decode("latin-1")
-        if _dashed(name) in _METHODS:
+        if dashed(name) in _METHODS:
             methods.append(as_asked._replace(method=text.upper(), header=header))
-        elif _dashed(name) in _PATHS:
+        elif dashed(name) in _PATHS:
             paths.append(as_asked._replace(path=text, header=header))
     if len(methods) == len(paths) == 1:
         return (as_asked,)
@@ -46,14 +47,14 @@ def meanings(method: bytes, path: bytes, headers: Headers) -> tuple[Meant, ...]:
 
 def paths_of(path: bytes, headers: Headers) -> tuple[bytes, ...]:
     """Return every path that a server may take for the request's."""
-    return (path, *(value.strip() for name, value in _extra(headers) if _dashed(name) in _PATHS))
+    return (path, *(value.strip() for name, value in _extra(headers) if dashed(name) in _PATHS))
+
+
+def overrides(name: bytes) -> bool:
+    """Tell whether a header asks for another method or path."""
+    return dashed(name) in _METHODS | _PATHS
 
 
 def _extra(headers: Headers) -> Iterator[tuple[bytes, bytes]]:
     """Yield the headers whose names begin with an x, as every name that is looked for does."""
     return (field for field in headers if field[0][:1] in (b"x", b"X"))
-
-
-def _dashed(name: bytes) -> bytes:
-    """Return a header's name as CGI, WSGI and their heirs read it: `_` and `-` are one to them."""
-    return name.lower().replace(b"_", b"-")

@@ -2,14 +2,25 @@
 
 import pytest
 
-from mediator.fields import connection_wrong, length, one_line, trailer_allowed, values_of
+from mediator.fields import (
+    connection_wrong,
+    kept_by_servers,
+    length,
+    one_line,
+    trailer_allowed,
+    underscored,
+    values_of,
+)
 
 FORBIDDEN = (
     "Host Connection Content-Length Transfer-Encoding Authorization Cookie Set-Cookie TE Trailer Upgrade"
 )
 
 
-@pytest.mark.parametrize("name", [*FORBIDDEN.split(), "Content-Type", "Range", "a b", "", "X:Y"])
+@pytest.mark.parametrize(
+    "name",
+    [*FORBIDDEN.split(), "Content-Type", "Range", "a b", "", "X:Y", "Transfer_Encoding", "content_Length"],
+)
 def test_a_field_of_the_head_is_no_trailer(name: str) -> None:
     assert not trailer_allowed(name.encode())
 
@@ -51,3 +62,20 @@ def test_the_values_of_a_field_are_found_however_its_name_is_spelled_and_in_thei
 )
 def test_a_length_is_digits_said_once(values: list[bytes], wanted: int | None) -> None:
     assert length(tuple((b"Content-Length", value) for value in values)) == wanted
+
+
+def test_a_field_of_the_head_with_underscores_is_told_and_others_are_not() -> None:
+    assert underscored(((b"a", b"b"), (b"Transfer_Encoding", b"chunked"))) == b"Transfer_Encoding"
+    assert underscored(((b"Transfer-Encoding", b"chunked"), (b"my_header", b"x"))) == b""
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Amz-Meta-Note", "x_goog_meta_a", "Content-Disposition", "x-ms-blob-content-type"]
+)
+def test_what_stores_of_objects_keep_is_known(name: str) -> None:
+    assert kept_by_servers(name.encode())
+
+
+@pytest.mark.parametrize("name", ["Authorization", "X-Api-Key", "X-Amz-Security-Token", "Cookie"])
+def test_the_control_where_credentials_belong_is_not_kept(name: str) -> None:
+    assert not kept_by_servers(name.encode())

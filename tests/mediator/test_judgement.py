@@ -96,6 +96,9 @@ def test_the_control_the_whole_server_may_be_asked_for_its_options() -> None:
     [
         ((b"X", PLACEHOLDER), "stands in a trailer, where it is not replaced"),
         ((b"host", b"evil.test"), "host stands in a trailer"),
+        ((b"Transfer_Encoding", b"chunked"), "Transfer_Encoding stands in a trailer"),
+        ((b"X-Original-URL", b"/no"), "asks for another method or path"),
+        ((b"X_HTTP_Method_Override", b"DELETE"), "asks for another method or path"),
         ((b"X", b"a\r\n\r\nGET /smuggled"), "line break"),
     ],
 )
@@ -175,3 +178,26 @@ def test_a_path_that_the_record_could_not_tell_from_another_is_refused() -> None
     assert (refused.status, "no UTF-8" in refused.denied.reason) == (400, True)
     for path in (b"/\\xff", "/\u00e9".encode(), b"/%FF"):
         assert isinstance(judge(asked(HOST, path=path), link_to()), Forward)
+
+
+@pytest.mark.parametrize("name", [b"Transfer_Encoding", b"Content_Length", b"Transfer-Encoding_"])
+def test_a_header_of_the_framing_with_underscores_is_refused(name: bytes) -> None:
+    judged = judge(asked(HOST, (name, b"chunked")), link_to())
+    if name.endswith(b"_"):
+        assert isinstance(judged, Forward)  # the control: nobody takes it for one
+    else:
+        assert isinstance(judged, Refusal)
+        assert (
+            judged.denied.reason
+            == f"its header {name.decode()} has an underscore, which servers read in two ways"
+        )
+
+
+def test_a_credential_goes_into_no_header_that_a_server_keeps() -> None:
+    for name in (b"x-amz-meta-note", b"Content-Disposition", b"Content-Type"):
+        judged = judge(asked(HOST, (name, PLACEHOLDER)), link_to())
+        assert isinstance(judged, Refusal)
+        assert "may keep and hand out" in judged.denied.reason
+    judged = judge(asked(HOST, (b"X-Api-Key", PLACEHOLDER)), link_to())
+    assert isinstance(judged, Forward)  # the control
+    assert VALUE.encode() in judged.headers[1][1]
