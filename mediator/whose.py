@@ -13,7 +13,7 @@ from typing import Final
 from launcher import whose
 from launcher.whose import UNKNOWN, Address, Process
 
-WAIT_S: Final = 0.25  # an answer takes a fraction of a millisecond, on a busy machine some more
+WAIT_S: Final = 2.0  # an answer takes a fraction of a millisecond where the machine is not out of breath
 
 CALLER: Final[ContextVar[Process]] = ContextVar("CALLER", default=UNKNOWN)
 """The process behind the connection that the present task was started for."""
