@@ -87,7 +87,7 @@ def test_one_that_takes_too_long_has_no_exit_code_and_leaves_nothing(tmp_path: P
 def test_one_that_is_ended_is_told_first_and_taken_if_it_does_not_hear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PATIENCE_S", 1)
+    monkeypatch.setattr(module, "PATIENCE_S", 4)
     beside = Beside[str]()
     begin(beside, f"trap 'echo bye; exit' TERM; echo $$ > {tmp_path}/a.pid; sleep 60 & wait", tmp_path / "a")
     begin(beside, f"trap '' TERM; echo $$ > {tmp_path}/b.pid; while :; do sleep 60; done", tmp_path / "b")

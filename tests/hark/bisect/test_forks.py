@@ -91,5 +91,6 @@ def test_a_fork_that_takes_too_long_is_ended_and_shows_neither(forks: Forks) -> 
     forks.begin(job(2))
     done = forks.ended()
     assert (done.shown, done.why) == (Shown.LATE, "no answer in 1 s")
+    forks.seconds = 60
     forks.begin(job(3))  # the control: one that answers is not ended
     assert forks.ended().shown is Shown.SEEN
