@@ -15,6 +15,8 @@ from mediator.text import clipped
 
 MAX_CODINGS: Final = 3  # nobody packs twice; the attack is to pack once more than is looked at
 MAX_RATIO: Final = 1200  # deflate makes 1032 of one byte at most; beyond that it is packed twice, or a bomb
+MANY: Final = 256 << 20  # bytes, some seconds of one processor, in which no signal ends the run
+MANY_RATIO: Final = 100  # beyond `MANY`: text has 3 to 30
 FREE: Final = 64 << 20  # brotli and zstd make so much of a few bytes, and honest texts do not
 _PLAIN: Final = frozenset((b"", b"identity"))
 _PACKED: Final = frozenset((b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"))
@@ -168,7 +170,8 @@ class _Meter:
 
     def made(self, size: int) -> None:
         self._made += size
-        if self._made > FREE + MAX_RATIO * self.arrived:
+        many = self._made > MANY and self._made > MANY_RATIO * self.arrived
+        if many or self._made > FREE + MAX_RATIO * self.arrived:
             raise PackedError("it unpacks to far more than was sent, and hark did not search it to its end")
 
 

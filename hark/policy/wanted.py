@@ -20,7 +20,8 @@ def table(
 ) -> str:
     """Return an `[[allow]]` table for this host, and for this method and path alone where they are given.
 
-    Empty where no table could allow it: a path that servers read in two ways, or one too long to be shown.
+    Empty where no table could allow it: a path that servers read in two ways, one too long to be shown, or
+    one with a star, which in a pattern would allow others too.
     """
     lines = ["[[allow]]", f"host = {json.dumps(host)}"]
     if port != HTTPS_PORT or speaks is Speaks.TCP:
@@ -39,7 +40,7 @@ def table(
         case Ambiguous():
             return ""
         case Spelled(text):
-            if wrong_pattern(text) or len(text) > MAX_SHOWN:
+            if "*" in text or wrong_pattern(text) or len(text) > MAX_SHOWN:
                 return ""
             lines.append(f"paths = [{json.dumps(text)}]")
     return "\n".join(lines)

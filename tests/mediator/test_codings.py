@@ -1,10 +1,12 @@
 """Codings are undone in the right order, and a request asks for no others. (What is found: test_echo.)"""
 
+import os
 import zlib
 
 import pytest
 
 from hark.packers import STEP
+from mediator import codings
 from mediator.codings import PackedError, Unpacking, accepted, codings_of
 
 
@@ -46,3 +48,29 @@ def test_messages_that_are_packed_one_by_one_cannot_be_searched(name: bytes) -> 
     with pytest.raises(PackedError, match="each message in it is packed by `gzip`"):
         codings_of(((name, b"gzip"),))
     assert codings_of(((name, b"identity"), (b"grpc-accept-encoding", b"gzip"))) == ()
+
+
+@pytest.mark.parametrize("way", ["looked at", "changed"])
+def test_what_unpacks_to_much_and_far_more_than_was_sent_is_given_up_early(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Same:
+        def feed(self, data: bytes) -> bytes:
+            return data
+
+        def finish(self) -> bytes:
+            return b""
+
+    def unpack(text: bytes) -> None:
+        packed = zlib.compress(text)
+        if way == "changed":
+            codings.Repacking((b"deflate",), Same()).feed(packed)
+        else:
+            Unpacking((b"deflate",), lambda: len).feed(packed)
+
+    bomb = bytes(2 << 20)
+    unpack(bomb)  # the control: so little is no bomb yet
+    monkeypatch.setattr(codings, "MANY", 1 << 20)
+    with pytest.raises(PackedError, match="unpacks to far more than was sent"):
+        unpack(bomb)
+    unpack(bytes(range(256)) * 8 + os.urandom(1 << 20).hex().encode())

@@ -21,7 +21,14 @@ def test_there_is_none_for_a_method_that_no_rule_can_name(method):
 
 
 @pytest.mark.parametrize(
-    "path", [Ambiguous("has two readings"), Spelled("/***"), Spelled("/" + "a" * MAX_SHOWN)]
+    "path",
+    [
+        Ambiguous("has two readings"),
+        Spelled("/***"),
+        Spelled("/**"),
+        Spelled("/a/*"),
+        Spelled("/" + "a" * MAX_SHOWN),
+    ],
 )
 def test_there_is_none_for_a_path_that_no_pattern_can_name(path):
     assert table("a.example", 443, "GET", path) == ""
