@@ -64,10 +64,11 @@ def read(path: str) -> Read:
 
 def read_both(one: str, other: str) -> tuple[Read, Read]:
     """Return two readings, by two processes where that pays. Raises BundleError."""
-    if min(os.path.getsize(path) for path in (one, other)) < PAYS or not spare_workers():
+    alone = min(os.path.getsize(path) for path in (one, other)) < PAYS or not spare_workers()
+    forked = None if alone else _forked()
+    if forked is None:
         return read(one), read(other)
-    take, give = os.pipe()
-    pid = os.fork()
+    pid, take, give = forked
     if pid == 0:
         os.close(take)
         _read_and_leave(other, os.fdopen(give, "wb"))
@@ -79,6 +80,20 @@ def read_both(one: str, other: str) -> tuple[Read, Read]:
             os.kill(pid, signal.SIGKILL)  # it has answered, or nobody waits for it any more
             os.waitpid(pid, 0)
     return first, second or read(other)
+
+
+def _forked() -> tuple[int, int, int] | None:
+    """Fork with a pipe: process, its end to read, its end to write; None where the system gives none."""
+    try:
+        take, give = os.pipe()
+    except OSError:
+        return None
+    try:
+        return os.fork(), take, give
+    except OSError:
+        os.close(take)
+        os.close(give)
+        return None
 
 
 def _read_and_leave(path: str, out: BinaryIO) -> NoReturn:

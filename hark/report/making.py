@@ -64,11 +64,11 @@ class Made:
 
 def make(bundle: Unchanged, name: str, events: int, talk: BinaryIO, listed: BinaryIO) -> Made:
     """Read a bundle of so many events. Raises ReplayError where it is another one by now."""
-    if events < PAYS or not spare_workers():
+    pid = _forked() if events >= PAYS and spare_workers() else None
+    if pid is None:
         made = Made(talk, listed)
         made.read(bundle.frames(), name, events)
         return made
-    pid = os.fork()
     if pid == 0:
         _list_and_leave(bundle, name, events, listed)
     try:
@@ -84,6 +84,13 @@ def make(bundle: Unchanged, name: str, events: int, talk: BinaryIO, listed: Bina
         listed.truncate()
         write(listed, bundle.frames(), name, events)
     return made
+
+
+def _forked() -> int | None:
+    try:
+        return os.fork()
+    except OSError:  # the system gives no more processes: it is done by this one
+        return None
 
 
 def _list_and_leave(bundle: Unchanged, name: str, events: int, listed: BinaryIO) -> None:

@@ -93,10 +93,8 @@ def gather(file: BundleFile, workers: int | None = None) -> Facts:
     workers = _workers_for(file) if workers is None else workers
     survey, total, walk = Survey(), Scan(0, ZERO_HASH), file.walk()
     mmr, tree = Mmr(), Tree()
-    if workers:
-        from hark.verify.parallel import Pool
-
-        pool = Pool(file, workers)
+    pool = _pool(file, workers) if workers else None
+    if pool is not None:
         cutter = _Cutter(pool)
         for chunk in walk:
             survey.add(chunk)
@@ -140,6 +138,16 @@ def _workers_for(file: BundleFile) -> int:
     from hark.verify.parallel import spare_workers
 
     return spare_workers()
+
+
+def _pool(file: BundleFile, workers: int) -> "Pool | None":
+    """Return workers; None where the system has no room for them."""
+    from hark.verify.parallel import Pool
+
+    try:
+        return Pool(file, workers)
+    except OSError:
+        return None
 
 
 class _Cutter:

@@ -2,8 +2,8 @@
 
 What always holds: every segment is checked by somebody. Segments begin at a multiple of the block size, so
 their nodes merge exactly; that one continues the chain of the one before is checked where they are joined.
-A worker that dies takes nothing with it: what it did not answer is scanned here. Nothing is forked where
-another thread runs.
+A worker that dies takes nothing with it: what it did not answer is scanned here. So is everything where the
+system gives no process or no descriptor more. Nothing is forked where another thread runs.
 
 Tasks go through one pipe that all read from (a record is far below PIPE_BUF, so it is read whole); what
 does not fit into it is left for the caller. Answers come back through a pipe for each worker, so none waits
@@ -14,6 +14,7 @@ import marshal
 import os
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from struct import Struct
 from typing import Any, BinaryIO, Final, NamedTuple, NoReturn
 
@@ -36,13 +37,19 @@ class Task(NamedTuple):
 
 def spare_workers() -> int:
     """How many processes beside this one could work: one for each other core, none if there are threads."""
-    if len(os.listdir("/proc/self/task")) > 1:
+    try:
+        if len(os.listdir("/proc/self/task")) > 1:
+            return 0
+    except OSError:  # no descriptor is left for it
         return 0
     return min(len(os.sched_getaffinity(0)) - 1, MAX_WORKERS)
 
 
 class Pool:
-    """Workers over one file. `submit` tasks in order, then take `results` once."""
+    """Workers over one file. `submit` tasks in order, then take `results` once.
+
+    Raises OSError where there is no pipe to be had; there may be fewer workers than are asked for.
+    """
 
     def __init__(self, file: BundleFile, workers: int) -> None:
         self._file = file
@@ -50,7 +57,10 @@ class Pool:
         self._left: list[Task] = []
         self._take, self._give = os.pipe()
         os.set_blocking(self._give, False)
-        self._workers = [self._fork() for _ in range(workers)]
+        self._workers: list[tuple[int, int]] = []
+        with suppress(OSError):
+            for _ in range(workers):
+                self._workers.append(self._fork())
 
     def submit(self, offset: int, seq: int, frames: int, chain: bytes) -> None:
         """Have a segment checked by whoever is free; the arguments are those of a `Task`."""
@@ -83,7 +93,12 @@ class Pool:
     def _fork(self) -> tuple[int, int]:
         """Process id of a new worker, and the descriptor that its answers come from."""
         answers, out = os.pipe()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(answers)
+            os.close(out)
+            raise
         if pid == 0:
             self._work(out)
         os.close(out)

@@ -39,9 +39,16 @@ def two(monkeypatch):
     return started
 
 
+def _refused():
+    raise BlockingIOError("no more processes")
+
+
 def test_two_processes_read_what_one_reads(pair, two, monkeypatch):
     by_two = reading.read_both(*pair)
     assert len(two) == 1
+    with monkeypatch.context() as refusing:
+        refusing.setattr(os, "fork", _refused)
+        assert reading.read_both(*pair) == by_two
     monkeypatch.setattr(reading, "spare_workers", lambda: 0)
     assert reading.read_both(*pair) == by_two
     assert len(two) == 1

@@ -62,12 +62,18 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return started
 
 
+def _refused() -> int:
+    raise BlockingIOError("no more processes")
+
+
 def test_two_processes_make_what_one_makes(
     tmp_path: Path, forked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = bundle(tmp_path / "run.hark", *events())
     by_two = parts(path)
     assert len(forked) == 1
+    monkeypatch.setattr(os, "fork", _refused)
+    assert parts(path) == by_two
     monkeypatch.setattr(making, "spare_workers", lambda: 0)
     assert parts(path) == by_two
     assert len(forked) == 1

@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -107,3 +109,39 @@ def test_no_process_and_no_descriptor_is_left_behind(large):
     assert sorted(os.listdir("/proc/self/fd")) == before
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+REFUSING = """
+import os, resource, sys
+from hark.verify import verify
+from hark.verify import facts, parallel
+folder, path, what, number = sys.argv[1:]
+os.chdir(folder)  # another user may not come to it by its path
+facts.SEGMENT_BYTES = facts.LARGE = 1
+os.sched_getaffinity = lambda pid: {0, 1, 2}
+verify(path, workers=2)  # everything is imported
+alone = verify(path, workers=0)
+limit = getattr(resource, what)
+resource.setrlimit(limit, (int(number), resource.getrlimit(limit)[1]))
+if what == "RLIMIT_NPROC" and os.getuid() == 0:
+    os.setuid(65534)  # no limit of this kind holds for root
+try:
+    os.fork() or os._exit(0)
+    print("forked")
+except OSError:
+    print("refused")
+print(verify(path) == alone)
+"""
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("what", "number", "forked"),
+    [("RLIMIT_NPROC", 0, "refused"), *(("RLIMIT_NOFILE", many, "forked") for many in range(4, 9))],
+)
+def test_where_the_system_gives_no_more_it_goes_on_alone(large, what, number, forked):
+    for path in (large, large.parent):
+        path.chmod(0o755)
+    words = [sys.executable, "-c", REFUSING, str(large.parent), large.name, what, str(number)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == [forked, "True"], done.stderr
