@@ -2,8 +2,8 @@
 
 What always holds: only a bundle that verifies is sent, and of it only the checkpoint; a cosignature is kept
 only if it is the named witness's and good over that checkpoint; the footer's checkpoint stays what it is,
-with a line more. A witness that has cosigned another checkpoint of the same run is said to have: then there
-are two records of it.
+with a line more. That a witness has cosigned another checkpoint of the same run is said by whoever answers in
+its place, without a signature: it is told as that server's word, and means two records only if it is true.
 
 A run is sealed once, so it has one checkpoint: there is never an earlier one that a proof would lead from.
 """
@@ -67,19 +67,21 @@ def _asked(url: str, who: Verifier, signed: Note, ask: Ask) -> note.Signature:
     if status == 409:
         known = _size(url, body)
         if known != size:
-            raise BundleError(
-                f"the witness {named(who.name)} has cosigned another record of this run, of {known} entries"
-                f" where this one has {size}: keep both, since one of them was not there first"
-            )
+            raise _another(url, who, f"of {known} entries where this one has {size}")
         status, body = _posted(url, size, signed, ask)
     if status == 409:
-        raise BundleError(
-            f"the witness {named(who.name)} has cosigned another record of this run, of as many entries:"
-            " keep both, since one of them was not there first"
-        )
+        raise _another(url, who, "of as many entries")
     if status != 200:
         raise UpstreamError(f"the witness at {url} refused: {_reason(status, body)}")
     return _line_of(url, who, signed, body)
+
+
+def _another(url: str, who: Verifier, which: str) -> BundleError:
+    return BundleError(
+        f"the server at {visible(url)} says that the witness {named(who.name)} has cosigned another record "
+        f"of this run, {which}, and brings no signature that says so: keep this one, and ask the witness's "
+        "operator for the checkpoint that it cosigned"
+    )
 
 
 def _posted(url: str, old: int, signed: Note, ask: Ask) -> tuple[int, bytes]:
