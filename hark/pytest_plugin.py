@@ -6,6 +6,7 @@ report says which it was. Where no boundary can be had a replay is played in the
 there only by the caller's word, since nothing is contained then.
 """
 
+import sys
 from typing import Any, Final
 
 import pytest
@@ -118,6 +119,17 @@ def pytest_exception_interact(call: pytest.CallInfo[Any], report: Any) -> None:
         report.longrepr = str(call.excinfo.value)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where something that an attended test has left reached for more after it."""
+    if _late() and session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _late() -> list[str]:
+    guarding = sys.modules.get("hark.inprocess.guard")
+    return [] if guarding is None else [*dict.fromkeys(guarding.LATE.refusals)]
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many tests were recorded and replayed, and in which way."""
     counts: dict[tuple[bool, str], int] = {}
@@ -131,6 +143,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         said = [f"{number} {word}" for (found, word), number in sorted(counts.items()) if found is contained]
         if said:
             terminalreporter.write_line(f"hark: {', '.join(said)}, {where}")
+    for late in _late():
+        terminalreporter.write_line(f"hark: what a test left running reached for {late}")
     why = terminalreporter.config.stash.get(_WHY, "")
     if why and any(not contained for contained, _ in counts):
         terminalreporter.write_line(f"hark: this machine has no boundary: {why}")

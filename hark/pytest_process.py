@@ -1,13 +1,13 @@
 """A marked test in pytest's own process: its sockets lead to an attendant that records or plays its bundle.
 
 Always: fixtures, test and their teardown are attended as one; the verdict is the test's report, whatever the
-test made of the errors that it got. Only a test that passed leaves a bundle, whole. A test that is skipped is
-neither recorded nor replayed.
+test made of the errors that it got. Only a test that passed leaves a bundle, whole. A test that is skipped,
+or leaves pytest, is neither recorded nor replayed, but fails if it reached for what is not recorded before.
 """
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -16,6 +16,9 @@ from hark.errors import HarkError
 from hark.inprocess.session import Session
 from hark.inprocess.words import Job, Verdict
 from hark.pytest_marks import HarkFailure, bundle_of, command_of, is_recorded, policy_of
+
+_CALLED: Final = "reason: "
+"""How pytest notes a call of `pytest.xfail`."""
 
 
 class Attended:
@@ -67,17 +70,32 @@ class Attended:
         if self._session is None:
             return ""
         passed = all(report.passed for report in reports)
+        if any(report.skipped and not _is_expected(report) for report in reports):
+            return self.leave()
         try:
-            if any(report.skipped and not hasattr(report, "wasxfail") for report in reports):
-                return ""
             if passed and all(report.when != "call" for report in reports):
                 return ""  # --setup-only: it was not run
-            verdict = self._session.finish(0 if passed else 1)
-        except HarkError as error:
-            raise HarkFailure(self._about(str(error))) from error
+            verdict = self._verdict(self._session, 0 if passed else 1)
         finally:
             self._session.close()
         return self._recording(verdict, passed=passed) if self._recorded else self._replay(verdict)
+
+    def leave(self) -> str:
+        """End a test that does not go on. Raises HarkFailure if it reached for what is not recorded."""
+        if self._session is not None:
+            try:
+                verdict = self._verdict(self._session, 0)
+            finally:
+                self._session.close()
+            if verdict.strayed:
+                raise HarkFailure("\n".join([f"{self._bundle}:", *verdict.lines]))
+        return ""
+
+    def _verdict(self, session: Session, exit_code: int) -> Verdict:
+        try:
+            return session.finish(exit_code)
+        except HarkError as error:
+            raise HarkFailure(self._about(str(error))) from error
 
     def _recording(self, verdict: Verdict, *, passed: bool) -> str:
         if verdict.exit_code or not passed or not self._made.exists():
@@ -107,7 +125,7 @@ def run(item: pytest.Item, marker: pytest.Mark, nextitem: pytest.Item | None) ->
     attended = Attended(item, marker)
     item.stash[ATTENDED] = attended
     try:
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        reports = _reports(item, attended, nextitem)
         try:
             _note(reports, attended.finish(reports))
         except HarkFailure as failure:
@@ -118,6 +136,23 @@ def run(item: pytest.Item, marker: pytest.Mark, nextitem: pytest.Item | None) ->
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _reports(item: pytest.Item, attended: Attended, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
+    """Run it. A test that ends pytest itself does not end it well where it had to fail."""
+    try:
+        return runtestprotocol(item, log=False, nextitem=nextitem)
+    except pytest.exit.Exception:
+        try:
+            attended.leave()
+        except HarkFailure as failure:
+            raise pytest.exit.Exception(str(failure), pytest.ExitCode.TESTS_FAILED) from None
+        raise
+
+
+def _is_expected(report: pytest.TestReport) -> bool:
+    """Tell whether a mark says that it fails; one that calls `pytest.xfail` is as if skipped."""
+    return not getattr(report, "wasxfail", _CALLED).startswith(_CALLED)
 
 
 def begin(item: pytest.Item) -> None:
@@ -149,8 +184,9 @@ def _note(reports: list[pytest.TestReport], words: str) -> None:
 def _fail(reports: list[pytest.TestReport], words: str) -> None:
     """Make the verdict the report: of the call, or of the set-up where the test did not come to it."""
     report = next((one for one in reports if one.when == "call"), reports[0])
-    if hasattr(report, "wasxfail"):
+    if _is_expected(report):
         return
+    report.__dict__.pop("wasxfail", None)
     own = str(report.longrepr) if report.failed else ""
     report.outcome = "failed"
     report.longrepr = f"{words}\n\n{own}" if own else words

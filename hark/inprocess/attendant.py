@@ -94,7 +94,7 @@ def attend(channel: socket.socket, environ: Mapping[str, str]) -> None:
     job = Job.heard(json.loads(message.fields[0]))
     try:
         verdict = _record(job, channel, environ) if job.bundle is None else _play(job, channel, environ)
-        said = {"exit_code": verdict.exit_code, "lines": list(verdict.lines)}
+        said = {"exit_code": verdict.exit_code, "lines": list(verdict.lines), "strayed": verdict.strayed}
         wire.send(channel, words.VERDICT, json.dumps(said))
     except HarkError as error:
         wire.send(channel, words.FAILED, str(error))
@@ -131,7 +131,8 @@ def _play(job: Job, channel: socket.socket, environ: Mapping[str, str]) -> Verdi
     finally:
         run.contents.close()
         seat.close()
-    return Verdict(judgement.exit_code, tuple(judgement.lines()))
+    strayed = bool(judgement.course.report.divergences)
+    return Verdict(judgement.exit_code, tuple(judgement.lines()), strayed)
 
 
 def _unsaid(_line: str) -> None:

@@ -1,8 +1,9 @@
 """What Python code of a test's own process may reach: its attendant, and what it serves itself. Nothing else.
 
 Always: whatever else an audit event tells of is refused and kept, so that a test which swallows the error
-fails all the same: connections and names past the redirection, datagrams, local sockets, programs. The hook
-stays for the life of the process, as every audit hook does, and refuses only between `begin` and `end`.
+fails all the same: connections and names past the redirection, datagrams, local sockets, programs, and
+listening to other machines. The hook stays for the life of the process, as every audit hook does. Between
+`begin` and `end` it refuses; after that it refuses what the test has left (`hark.inprocess.left`).
 
 Not done here, nor possible here: holding back code that is not Python's and makes its own system calls
 (libcurl, gRPC, ctypes). Connections that such code has open when the test ends are found by
@@ -12,21 +13,22 @@ Not done here, nor possible here: holding back code that is not Python's and mak
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from socket import AF_INET, AF_INET6
 from typing import Any, Final
 
-from hark.inprocess import names, own
+from hark.inprocess import left, names, own
+from hark.inprocess.machine import Machine
 
 _INTERNET: Final = frozenset((AF_INET, AF_INET6))
 _CONNECT: Final = "socket.connect"
 _SENDING: Final = frozenset(("socket.sendto", "socket.sendmsg"))
 _LOOKUPS: Final = frozenset(("socket.getaddrinfo", "socket.gethostbyname"))
 _PROGRAMS: Final = frozenset(("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn"))
-_OF_THE_MACHINE: Final = frozenset(("uname", "lsb_release", "ldconfig"))
-"""What Python's own platform and ctypes.util, and SDKs by them, ask about the machine: it reaches nothing."""
-_WATCHED: Final = frozenset((_CONNECT, *_SENDING, *_LOOKUPS, *_PROGRAMS))
+_SHELL: Final = "os.system"
+_BIND: Final = "socket.bind"
+_WATCHED: Final = frozenset((_CONNECT, _BIND, *_SENDING, *_LOOKUPS, *_PROGRAMS))
 
 
 class Refused(ConnectionRefusedError):  # noqa: N818  (the words are the test's)
@@ -42,7 +44,8 @@ class Guard:
 
     def __init__(self, programs: Sequence[str] = ()) -> None:
         """`programs` may be started by the test; what they do is not recorded."""
-        self._programs = _OF_THE_MACHINE | frozenset(programs)
+        self._programs = frozenset(programs)
+        self._machine = Machine(os.environ)
         self._pid = os.getpid()
         self.refusals: list[str] = []
         """What was refused, in words."""
@@ -63,6 +66,10 @@ class Guard:
             sock, address = arguments
             if sock.family not in _INTERNET or not _is_own(address, "tcp"):
                 raise self.refuse(f"a connection to {shown(address)} past what is recorded")
+        elif event == _BIND:
+            sock, address = arguments
+            if sock.family in _INTERNET and not _is_here(address):
+                raise self.refuse(f"listening at {shown(address)}, where other machines could ask")
         elif event in _SENDING:
             sock, address = arguments
             if address is not None and not (sock.family in _INTERNET and _is_own(address, "udp")):
@@ -77,16 +84,35 @@ class Guard:
     def _program(self, event: str, arguments: tuple[Any, ...]) -> None:
         named = arguments[1] if event == "os.spawn" else arguments[0]
         text = os.fsdecode(named) if isinstance(named, str | bytes | os.PathLike) else str(named)
-        if os.path.basename(text) not in self._programs:
-            raise self.refuse(
-                f"the program {shown(os.path.basename(text))}: what programs do is not recorded here; name "
-                "it in the marker's programs to start it all the same"
-            )
+        name = "sh" if event == _SHELL else os.path.basename(text)
+        if name in self._programs or (event != _SHELL and self._machine.has(text, _environment(arguments))):
+            return
+        raise self.refuse(
+            f"the program {shown(name)}: what programs do is not recorded here; name "
+            "it in the marker's programs to start it all the same"
+        )
+
+
+def _environment(arguments: tuple[Any, ...]) -> Mapping[Any, Any]:
+    """Return what a program is to have, which every one of these events tells last."""
+    given = arguments[-1]
+    return given if isinstance(given, Mapping) else os.environ
 
 
 def _is_own(address: Any, protocol: str) -> bool:
     try:
-        return own.is_loopback(str(address[0])) and own.serves(int(address[1]), protocol)
+        return own.is_loopback(str(address[0])) and own.serves(str(address[0]), int(address[1]), protocol)
+    except (ValueError, TypeError, IndexError):
+        return False
+
+
+def _is_here(address: Any) -> bool:
+    """Tell whether what is bound to it can be asked by this machine alone."""
+    try:
+        host = str(address[0])
+        if not names.is_numeric(host):
+            return host == "localhost"
+        return own.is_loopback(host) and not own.is_unspecified(host)
     except (ValueError, TypeError, IndexError):
         return False
 
@@ -105,6 +131,7 @@ class _State(threading.local):
 _state = _State()
 _hooked = False
 _active: Guard | None = None
+_marks: left.Marks | None = None
 
 
 @contextmanager
@@ -124,25 +151,36 @@ def active() -> Guard | None:
 
 def begin(guard: Guard) -> None:
     """Have a guard judge. One at a time."""
-    global _active, _hooked  # noqa: PLW0603  (an audit hook is the process's)
+    global _active, _hooked, _marks  # noqa: PLW0603  (an audit hook is the process's)
     if not _hooked:
         sys.addaudithook(_audit)
         _hooked = True
+    _marks = left.Marks()
     _active = guard
 
 
 def end() -> None:
-    """Judge no more."""
-    global _active  # noqa: PLW0603  (as above)
+    """Judge no more but what is left."""
+    global _active, _marks  # noqa: PLW0603  (as above)
+    if _marks is not None:
+        _marks.set()
+        _marks = None
     _active = None
 
 
+LATE: Final = Guard()
+"""Judges what tests have left once they are over; its refusals are no test's any more."""
+
+
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    guard = _active
-    if guard is None or event not in _WATCHED or _state.passing:
+    if _state.passing or (event not in _WATCHED and event not in left.STARTS):
         return
+    guard = _active
     with passing():
-        guard.judge(event, arguments)
-
-
-type Original = Callable[..., Any]
+        if guard is None and left.is_left():
+            guard = LATE
+        if event not in left.STARTS:
+            if guard is not None:
+                guard.judge(event, arguments)
+        elif guard is LATE and not left.started(arguments):
+            raise guard.refuse("a thread of a kind that cannot be told from others")

@@ -2,8 +2,8 @@
 
 Always: a connection is told to the attendant, with the address that was meant, before it is made; so the
 attendant judges and records it as that of any agent. A connection to what the process itself serves on its
-loopback is its own. TLS contexts trust the run's authority from their first use on, whoever made them and
-when; its key is gone with the attendant. `undo` gives back all that was changed.
+loopback is its own, and it serves nowhere else. TLS contexts trust the run's authority from their first use
+on, whoever made them and when; its key is gone with the attendant. `undo` gives back all that was changed.
 
 Not done here: refusing what goes another way (`hark.inprocess.guard`).
 """
@@ -47,6 +47,8 @@ class Redirection:
         """Begin."""
         for name in ("connect", "connect_ex"):
             self._replace(_Socket, name, self._connecting(getattr(_Socket, name)))
+        self._replace(_Socket, "bind", self._binding(_Socket.bind))
+        self._replace(_Socket, "listen", self._listening(_Socket.listen))
         self._replace(socket, "getaddrinfo", self.getaddrinfo)
         self._replace(socket, "gethostbyname", self._gethostbyname)
         self._replace(socket, "gethostbyname_ex", self._gethostbyname_ex)
@@ -99,6 +101,30 @@ class Redirection:
 
         return connect
 
+    def _binding(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Have what is bound to all addresses bound to the loopback: nobody else is to ask the test."""
+
+        def bind(sock: socket.socket, address: Any) -> Any:
+            here = LOOPBACK.get(sock.family)
+            if guarding.active() is self._guard and here and isinstance(address, tuple) and address:
+                host = str(address[0])
+                if not host or (names.is_numeric(host) and own.is_unspecified(host)):
+                    return original(sock, (here, *address[1:]))
+            return original(sock, address)
+
+        return bind
+
+    def _listening(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Have what listens without an address listen at the loopback."""
+
+        def listen(sock: socket.socket, *arguments: Any) -> Any:
+            here = LOOPBACK.get(sock.family)
+            if guarding.active() is self._guard and here and not sock.getsockname()[1]:
+                sock.bind((here, 0))
+            return original(sock, *arguments)
+
+        return listen
+
     def _target(self, sock: socket.socket, address: Any) -> Any:
         """Return where a socket is to connect in place of `address`. Raises Refused, Over."""
         if sock.family not in self._ports or not isinstance(address, tuple):
@@ -107,7 +133,7 @@ class Redirection:
         if not names.is_numeric(host):
             host = self.getaddrinfo(host, port, sock.family)[0][4][0]
         datagrams = bool(sock.type & socket.SOCK_DGRAM)
-        if own.is_loopback(host) and own.serves(port, "udp" if datagrams else "tcp"):
+        if own.is_loopback(host) and own.serves(host, port, "udp" if datagrams else "tcp"):
             return (host, *address[1:])
         if datagrams:
             raise self._guard.refuse(f"datagrams to {host}:{port}, which are not recorded")

@@ -47,10 +47,12 @@ class Session:
         self._redirection: Redirection | None = None
         self._ports: dict[int, int] = {}
         self._environ: dict[str, str | None] = {}
+        self._exposed: set[tuple[str, int]] = set()
 
     def begin(self) -> None:
         """Start the attendant and redirect to it. Raises AttendantError, with nothing changed."""
         self._refuse_open()
+        self._exposed = own.exposed()
         try:
             self._start()
             ready = self._hear(words.READY)
@@ -139,7 +141,8 @@ class Session:
             self.close()
         found = [*dict.fromkeys((*self._guard.refusals, *past))]
         lines = (*(f"the test reached for {one}" for one in found), *said["lines"])
-        return Verdict(said["exit_code"] or (words.EXIT_FAILED if found else 0), lines)
+        failed = words.EXIT_FAILED if found else 0
+        return Verdict(said["exit_code"] or failed, lines, strayed=bool(found or said["strayed"]))
 
     def _unredirect(self) -> list[str]:
         """Undo what was changed, end the test's connections, and return what passed all that by."""
@@ -149,6 +152,10 @@ class Session:
                 f"{address}:{port} by code that is not Python's, past what is recorded"
                 for _, address, port in own.connections()
                 if not own.is_loopback(address)
+            ]
+            past += [
+                f"listening at {address}:{port}, where other machines could ask"
+                for address, port in sorted(own.exposed() - self._exposed)
             ]
             guarding.end()
             self._redirection.undo()

@@ -60,6 +60,8 @@ class Verdict:
     """0 where the record was made, or where all was done again as recorded."""
     lines: tuple[str, ...]
     """For the user; the verdict stands first."""
+    strayed: bool = False
+    """Whether it reached for something that is not recorded, and not only did less than was."""
 
 
 def is_another(recorded: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -29,6 +29,15 @@ def send(address: object) -> None:
         sock.sendto(b"x", address)
 
 
+def bind(address: str) -> None:
+    """Listen by the class below that of the socket module."""
+    sock = _socket.socket(_socket.AF_INET6 if ":" in address else _socket.AF_INET, _socket.SOCK_STREAM)
+    try:
+        sock.bind((address, 0))
+    finally:
+        sock.close()
+
+
 ATTACKS = {
     "an address": lambda: raw(_socket.AF_INET, _socket.SOCK_STREAM, ("192.0.2.1", 443)),
     "a datagram": lambda: send(("192.0.2.1", 53)),
@@ -38,6 +47,13 @@ ATTACKS = {
     "a program": lambda: subprocess.run(["true"], check=True),
     "a shell": lambda: os.system("true"),
     "a spawned program": lambda: os.posix_spawn("/bin/true", ["true"], {}),
+    "a shell that ends in a name": lambda: os.system("true /bin/uname"),
+    "a program of that name": lambda: subprocess.run(
+        ["uname"], env={"LD_PRELOAD": "/nowhere.so"}, check=False, stderr=subprocess.DEVNULL
+    ),
+    "all addresses": lambda: bind("0.0.0.0"),
+    "all addresses of both": lambda: bind("::"),
+    "no address": lambda: bind(""),
 }
 
 
@@ -58,6 +74,14 @@ def test_ones_own_server_is_reached_and_that_of_a_stranger_is_not() -> None:
         assert guard.refusals == []
         with pytest.raises(Refused, match=r"127\.0\.0\.1:9"):
             raw(_socket.AF_INET, _socket.SOCK_STREAM, ("127.0.0.1", 9))
+
+
+def test_what_the_machine_says_of_itself_may_be_asked_and_the_loopback_be_listened_at() -> None:
+    with guarded() as guard:
+        subprocess.run(["uname", "-r"], check=True, stdout=subprocess.DEVNULL)
+        bind("127.0.0.1")
+        bind("::1")
+        assert guard.refusals == []
 
 
 def test_a_program_that_is_named_may_be_started_and_another_may_not(tmp_path: Path) -> None:
