@@ -173,7 +173,7 @@ def _record(result: "Result") -> dict[str, object]:
         "anchors": [anchor.record() for anchor in result.anchors],
         "tlog": None if result.tlog is None else result.tlog.record(),
         "trailing": result.trailing,
-        "unsafe_allow_all": result.unsafe,
+        "unsafe_allow_all": result.unsafe if result.policy_known else None,
         "uncontained": result.uncontained or None,
         "fork": result.lineage.record(),
     }

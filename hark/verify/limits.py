@@ -52,6 +52,10 @@ UNSAFE: Final = (
     "That a policy held anything back: the run was started with --unsafe-allow-all, and every host and port "
     "was allowed."
 )
+POLICY_REDACTED: Final = (
+    "Whether a policy held anything back: the event that holds it was taken out, which needs no key, and the "
+    "run may have been started with --unsafe-allow-all."
+)
 UNCONTAINED: Final = (
     "That anything was held back, or recorded beyond what went through Python's sockets: no boundary stood "
     "around what ran, and it could have reached the network, files and keys of its user by another way."
@@ -79,6 +83,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
         (result.unsafe, UNSAFE),
+        (not result.policy_known, POLICY_REDACTED),
         (bool(result.uncontained), UNCONTAINED),
         (bool(result.redacted), REDACTED),
         (hashed, HASHED),

@@ -1,9 +1,11 @@
 """Whether a run denied nothing: what a reader must not take for a policy that was in force.
 
-Only the event that holds the policy is looked at, and of it only the source. Where that event was taken out,
-or another writer put it elsewhere, nothing is known and nothing is said.
+Only the event that holds the policy is looked at, and of it only the source. Whoever has a copy can take that
+event's payload out, without a key: then it is not known, and said to be. Where another writer put the event
+elsewhere, or wrote none, nothing is said.
 """
 
+from enum import Enum
 from typing import Final
 
 from hark.bundle import cbor
@@ -17,15 +19,29 @@ _FIRST_EVENTS: Final = 3  # RunStart, PolicyLoaded: always in that order
 _SOURCE: Final = 1
 
 
-def allowed_everything(file: BundleFile) -> bool:
+class Overruled(Enum):
+    """What the record says of `--unsafe-allow-all`."""
+
+    NO = "no"
+    YES = "yes"
+    TAKEN_OUT = "taken out"
+
+
+def overruled(file: BundleFile) -> Overruled:
     """Tell whether the policy of a sound bundle was overruled by `--unsafe-allow-all`."""
     for _, placed in zip(range(_FIRST_EVENTS), file.frames(), strict=False):
         frame = placed.frame
-        if frame.kind == POLICY_LOADED and frame.payload:
-            try:
-                fields = cbor.decode(frame.payload)
-            except BundleError:
-                return False
-            source = fields.get(_SOURCE) if isinstance(fields, dict) else None
-            return isinstance(source, str) and source.endswith(UNSAFE)
-    return False
+        if frame.kind == POLICY_LOADED:
+            if not frame.payload:  # what a redaction leaves: no event is written empty
+                return Overruled.TAKEN_OUT
+            return Overruled.YES if _source(frame.payload).endswith(UNSAFE) else Overruled.NO
+    return Overruled.NO
+
+
+def _source(payload: bytes) -> str:
+    try:
+        fields = cbor.decode(payload)
+    except BundleError:
+        return ""
+    source = fields.get(_SOURCE) if isinstance(fields, dict) else None
+    return source if isinstance(source, str) else ""

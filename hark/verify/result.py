@@ -167,6 +167,10 @@ class Result(NamedTuple):
     """Bytes of a torn event or footer at the end."""
     unsafe: bool = False
     """Whether the run was started with `--unsafe-allow-all`, by its own record."""
+    policy_known: bool = True
+    """Whether what says so is there; anybody with a copy can take it out."""
+    end_known: bool = True
+    """Whether what says how the run ended was not taken out."""
     own: bool = False
     """Whether that key is the caller's own; it is said, and decides nothing."""
     uncontained: str = ""
@@ -199,7 +203,7 @@ class Result(NamedTuple):
 
     def line(self) -> str:
         """The one line that says what came out."""
-        parts = [self.findings[0].sentence()] if self.findings else [describe(self.run_end)]
+        parts = [self.findings[0].sentence()] if self.findings else [self._end()]
         if self.verdict == TRUNCATED and self.run_end is not None:
             parts.append(describe(self.run_end))
         count = "1 event" if self.events == 1 else f"{self.events} events"
@@ -208,6 +212,8 @@ class Result(NamedTuple):
             parts.append(f"REDACTED {len(self.redacted)}")
         if self.unsafe:
             parts.append("UNSAFE: every host was allowed (--unsafe-allow-all)")
+        if not self.policy_known:
+            parts.append("POLICY REDACTED: whether every host was allowed is not known")
         if self.uncontained:
             parts.append(f"UNCONTAINED: recorded in {quoted(self.uncontained)}, with no boundary around it")
         if self.verdict == VERIFIED:
@@ -221,6 +227,9 @@ class Result(NamedTuple):
                 parts.append(f"cosigned by {', '.join(named(one.name) for one in checked)}")
         parts.append(f"run {named(self.header.run_id)}")
         return f"{self.verdict}: {', '.join(parts)}"
+
+    def _end(self) -> str:
+        return describe(self.run_end) if self.end_known else "how the run ended was redacted"
 
     def said_of_anchors(self) -> list[str]:
         """Sentences on the anchors, and on there being none."""

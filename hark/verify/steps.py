@@ -53,7 +53,7 @@ from hark.bundle.walk import AT_CLAIM, AT_FOOTER, BundleFile
 from hark.errors import BundleError
 from hark.verify.facts import Facts, gather
 from hark.verify.limits import limits
-from hark.verify.overruled import allowed_everything
+from hark.verify.overruled import Overruled, overruled
 from hark.verify.policy import check_anchors, check_pins
 from hark.verify.result import BROKEN, TRUNCATED, AnchorResult, Finding, Result, Tlog, worst
 from hark.verify.scan import EDIT, WRONG_LEAF, Fault
@@ -137,6 +137,7 @@ def _result(
         else:
             findings += check_anchors(anchors)  # 15
     verdict, ranked = worst(findings)
+    denied = overruled(file) if sound else Overruled.NO
     result = Result(
         verdict=verdict,
         findings=ranked,
@@ -150,7 +151,9 @@ def _result(
         public_key=head.public_key if head is not None else b"",
         pinned=head is not None and head.public_key in keys,
         trailing=file.size - facts.end_at if footer is None else 0,
-        unsafe=sound and allowed_everything(file),
+        unsafe=denied is Overruled.YES,
+        policy_known=denied is not Overruled.TAKEN_OUT,
+        end_known=bounds.end is not None or facts.run_end is None or bool(facts.run_end.payload),
         own=head is not None and head.public_key == own,
         tlog=tlog if sound else None,
         uncontained=bounds.start.uncontained if sound and bounds.start is not None else "",

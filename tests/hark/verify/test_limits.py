@@ -35,6 +35,7 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(GOOD._replace(anchors=(HELD._replace(state=UNCHECKABLE),))) == of()
     assert of(GOOD._replace(redacted=(1,))) - of() == {module.REDACTED}
     assert of(GOOD._replace(unsafe=True)) - of() == {module.UNSAFE}
+    assert of(GOOD._replace(policy_known=False)) - of() == {module.POLICY_REDACTED}
     assert of(GOOD._replace(uncontained="a test's process")) - of() == {module.UNCONTAINED}
     word = Cosignature("w.example", "", 5)
     cosigned = GOOD.tlog._replace(cosignatures=(word._replace(checked=True),))
@@ -54,5 +55,5 @@ def test_limits_are_whole_sentences():
         for name, value in vars(module).items()
         if name.isupper() and name not in {"ANCHORED", BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 16
+    assert len(sentences) == 17
     assert all(words.endswith(".") for words in sentences)
