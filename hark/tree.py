@@ -6,7 +6,7 @@ header says: claims, until `confirmed` has verified both bundles.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -18,7 +18,9 @@ from hark.bundle.walk import AT_FOOTER, BundleFile, Chunk
 from hark.errors import BundleError, UsageError
 from hark.verify.result import BROKEN
 from hark.verify.steps import verify
+from hark.visible import visible
 
+LARGE: Final = 1 << 30  # bytes that are looked through in about a second, and said to be from then on
 _REQUEST: Final = 5
 _READ: Final = frozenset((RUN_START, 16, 47, 49))
 """RunStart, RunEnd, Determinism and Branch: the only events that are decoded."""
@@ -44,7 +46,7 @@ class Node(NamedTuple):
     time_ns: int = 0
     end: RunEnd | None = None
     unreadable: bool = False
-    """Not even its header can be read."""
+    """Its header cannot be read, or its events are none that a recorder wrote one after another."""
     anchors: int = 0
     """Anchors that stand in its footer; what they are worth is for `hark verify` to say."""
 
@@ -57,15 +59,30 @@ class Placed(NamedTuple):
     orphan: bool = False
 
 
-def bundles(directory: str) -> list[Node]:
-    """Return what is in the bundles of a directory. Raises UsageError where there is no such directory."""
+def bundles(directory: str, say: Callable[[str], None] = lambda _: None) -> list[Node]:
+    """Return what is in the bundles of a directory, and say which of them takes a while.
+
+    Raises UsageError where there is no such directory.
+    """
     try:
         names = sorted(os.listdir(directory))
     except OSError as error:
         words = (error.strerror or "").lower()
         raise UsageError(f"cannot look for bundles in {directory}: {words}; name a directory") from None
-    found = (look(os.path.join(directory, name)) for name in names if name.endswith(SUFFIX))
+    found = []
+    for path in (os.path.join(directory, name) for name in names if name.endswith(SUFFIX)):
+        size = _size(path)
+        if size >= LARGE:
+            say(f"looking at {visible(path)}, {size >> 30} GiB; Ctrl-C ends it")
+        found.append(look(path))
     return [node for node in found if node is not None]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def look(path: str) -> Node | None:
@@ -76,7 +93,11 @@ def look(path: str) -> Node | None:
             node = Node(path, header.run_id, header.created_at, parent=header.parent_root)
             node = node._replace(fork_point=header.fork_point)
             walk = file.walk()
+            seen = 0
             for chunk in walk:
+                if chunk.heads[0][2] != seen:  # zeros are frames as well, as many as there is room for
+                    return node._replace(unreadable=True)
+                seen += len(chunk.heads)
                 node = _take(node, chunk)
             block = file.footer_block(walk.at) if walk.end == AT_FOOTER else None
             if block is None:

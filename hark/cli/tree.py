@@ -36,7 +36,7 @@ def run(args: Args) -> int:
     if args.optional("DIR") is None and not os.path.isdir(directory):
         output.error_line(f"no runs in {directory}")
         return 0
-    nodes = tree.bundles(directory)
+    nodes = tree.bundles(directory, output.error_line)
     if not nodes:
         output.error_line(f"no bundles in {directory}")
     confirmed = tree.confirmed(nodes)

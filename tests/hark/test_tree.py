@@ -1,5 +1,7 @@
 """Bundles as a graph, by what their headers and footers say."""
 
+import os
+
 import pytest
 
 from hark.bundle import events as ev
@@ -67,6 +69,18 @@ def test_a_replay_stands_below_what_it_replays(tmp_path):
     write(tmp_path / "b.hark", recording(said), Header(RUN, STARTED, "hark test"))
     (_, below) = graph(bundles(str(tmp_path)))
     assert (below.depth, below.node.replay) == (1, True)
+
+
+@pytest.mark.attack
+def test_a_file_of_nothing_as_large_as_a_disk_is_said_and_not_read_to_its_end(tmp_path):
+    path = write(tmp_path / "run.hark", recording(), Header(run_id=RUN), seal=False)
+    (whole,) = bundles(str(tmp_path))
+    assert not whole.unreadable  # the control
+    os.truncate(path, 1 << 40)
+    said = []
+    (node,) = bundles(str(tmp_path), said.append)
+    assert node.unreadable
+    assert said == [f"looking at {path}, 1024 GiB; Ctrl-C ends it"]
 
 
 def test_a_directory_that_is_not_there_is_usage(tmp_path):
