@@ -7,7 +7,7 @@ or leaves pytest, is neither recorded nor replayed, but fails if it reached for 
 
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -16,9 +16,6 @@ from hark.errors import HarkError
 from hark.inprocess.session import Session
 from hark.inprocess.words import Job, Verdict
 from hark.pytest_marks import HarkFailure, bundle_of, command_of, is_recorded, policy_of
-
-_CALLED: Final = "reason: "
-"""How pytest notes a call of `pytest.xfail`."""
 
 
 class Attended:
@@ -70,7 +67,7 @@ class Attended:
         if self._session is None:
             return ""
         passed = all(report.passed for report in reports)
-        if any(report.skipped and not _is_expected(report) for report in reports):
+        if any(report.skipped and not _is_expected(self._item, report) for report in reports):
             return self.leave()
         try:
             if passed and all(report.when != "call" for report in reports):
@@ -129,7 +126,7 @@ def run(item: pytest.Item, marker: pytest.Mark, nextitem: pytest.Item | None) ->
         try:
             _note(reports, attended.finish(reports))
         except HarkFailure as failure:
-            _fail(reports, str(failure))
+            _fail(item, reports, str(failure))
     finally:
         attended.close()
         del item.stash[ATTENDED]
@@ -150,9 +147,9 @@ def _reports(item: pytest.Item, attended: Attended, nextitem: pytest.Item | None
         raise
 
 
-def _is_expected(report: pytest.TestReport) -> bool:
+def _is_expected(item: pytest.Item, report: pytest.TestReport) -> bool:
     """Tell whether a mark says that it fails; one that calls `pytest.xfail` is as if skipped."""
-    return not getattr(report, "wasxfail", _CALLED).startswith(_CALLED)
+    return hasattr(report, "wasxfail") and item.get_closest_marker("xfail") is not None
 
 
 def begin(item: pytest.Item) -> None:
@@ -181,10 +178,10 @@ def _note(reports: list[pytest.TestReport], words: str) -> None:
             report.sections.append(("Captured hark call", words))
 
 
-def _fail(reports: list[pytest.TestReport], words: str) -> None:
+def _fail(item: pytest.Item, reports: list[pytest.TestReport], words: str) -> None:
     """Make the verdict the report: of the call, or of the set-up where the test did not come to it."""
     report = next((one for one in reports if one.when == "call"), reports[0])
-    if _is_expected(report):
+    if _is_expected(item, report):
         return
     report.__dict__.pop("wasxfail", None)
     own = str(report.longrepr) if report.failed else ""
