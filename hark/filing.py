@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mediator.credentials import Broker
 
 SOURCE: Final = "files"
+_SMALL: Final = 16  # and at most this part of it for what changed files held
 _ROOM: Final = 2  # a bundle that may not be larger than some size has at most this part of it for the copy
 
 
@@ -92,14 +93,18 @@ class Files:
         if self._keep:
             yield from remounting.events_of(self._mounted)
 
-    def closing(self) -> Iterator[FileResult | ShimReport]:
+    def closing(self) -> Iterator[FileResult | Snapshot | ShimReport]:
         """Yield what the run has done to the project."""
         if self._found is None:
             return
+        from hark.snapshot.contents import Contents
         from hark.snapshot.results import results
 
+        room = self._rules.max_bytes if self._found.kept is not None else 0
+        contents = Contents(room if self._most is None else min(room, self._most // _SMALL))
         try:
-            yield from results(self._root, self._found, self._kept_back, self._search)
+            yield from results(self._root, self._found, self._kept_back, self._search, contents.take)
+            yield from contents.events()
         except OSError as error:
             yield ShimReport(SOURCE, "the project as it is now", error.strerror or str(error))
         yield from self._elsewhere.closing()

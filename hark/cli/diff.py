@@ -58,12 +58,14 @@ def run(args: Args) -> int:
 def _print_text(a: "Side", b: "Side", found: "list[Row]", *, full: bool) -> None:
     from hark.cli import output
     from hark.diff.detail import changes
+    from hark.diff.files import Files
     from hark.diff.lineage import sentences
 
     sums = _sums(found)
     if sums["equal"] == len(found):
         output.say(f"equal, {_count(len(found))}{_reservations(a, b)}")
         return
+    files = Files(found, a, b)
     colour, columns = output.coloured(sys.stdout), output.width(sys.stdout)
     for name, side in (("A", a), ("B", b)):
         print(output.cut(f"{name}  {_heading(side)}", columns))
@@ -74,7 +76,7 @@ def _print_text(a: "Side", b: "Side", found: "list[Row]", *, full: bool) -> None
             print(output.paint(f"  {_count(count)} equal", output.DIM, on=colour))
             continue
         print(output.paint(output.cut(_title(how, row), columns), _tone(how), on=colour))
-        for text, tone in _shown(changes(row, a, b), full=full):
+        for text, tone in _shown(changes(row, a, b, files), full=full):
             print(output.paint(text if full else output.cut(text, columns), tone, on=colour))
     output.say(
         f"different: {', '.join(f'{number} {how}' for how, number in sums.items())}{_reservations(a, b)}"
@@ -169,9 +171,11 @@ def _count(number: int) -> str:
 def _print_json(a: "Side", b: "Side", found: "list[Row]") -> None:
     from hark.cli.output import say_json
     from hark.diff.detail import changes
+    from hark.diff.files import Files
     from hark.diff.lineage import sentences
     from hark.replay.inside import named
 
+    files = Files(found, a, b)
     say_json({"type": "bundles", "a": _side(a), "b": _side(b), "lineage": list(sentences(a, b))})
     for how, row, count in _folded(found):
         if row is None:
@@ -183,7 +187,7 @@ def _print_json(a: "Side", b: "Side", found: "list[Row]") -> None:
                 "action": named(row.action),
                 "a": None if row.was is None else row.was.seq,
                 "b": None if row.now is None else row.now.seq,
-                "differences": [change._asdict() for change in changes(row, a, b)],
+                "differences": [change._asdict() for change in changes(row, a, b, files)],
             }
         )
     sums = _sums(found)

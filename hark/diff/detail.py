@@ -8,6 +8,8 @@ from itertools import islice
 from typing import Final
 
 from hark.diff.align import Row
+from hark.diff.files import Files
+from hark.diff.order import Effort
 from hark.diff.side import Side
 from hark.diff.texts import Change, of_bodies
 from hark.replay.content import Content
@@ -21,21 +23,23 @@ MOVED: Final = "differs: the same, at another place among its like"
 _BYTES: Final = ("body", "data", "bytes", "arguments", "result")
 
 
-def changes(row: Row, one: Side, other: Side) -> list[Change]:
-    """Return what differs in a row with both sides; the last says where there is more."""
+def changes(row: Row, one: Side, other: Side, files: Files | None = None) -> list[Change]:
+    """Return what differs in a row with both sides, or of a file; the last says where there is more."""
+    if files is not None and (found := files.changes(row)):
+        return found
     if row.was is None or row.now is None:
         return []
     parts = Divergence(row.was, row.now).parts
     asked = row.was.stream != row.now.stream  # in one stream all requests are the same
     was, now = one.content(row.was, asked=asked), other.content(row.now, asked=asked)
-    found = list(islice(_found(parts, was, now), MAX_CHANGES + 1))
+    found = list(islice(_found(parts, was, now, one.effort), MAX_CHANGES + 1))
     if len(found) > MAX_CHANGES:
         found[-1] = Change("and more", "differs")
     return found or [Change(part, "differs") for part in parts] or [Change("order", MOVED)]
 
 
-def _found(parts: Sequence[str], was: Content, now: Content) -> Iterator[Change]:
-    yield from _of_requests(was, now)
+def _found(parts: Sequence[str], was: Content, now: Content, effort: Effort) -> Iterator[Change]:
+    yield from _of_requests(was, now, effort)
     if was.status != now.status:
         yield Change("status", f"was {was.status} and is {now.status}")
     if was.words != now.words and not set(parts) <= {*_BYTES, "headers", "status", "request"}:
@@ -44,10 +48,11 @@ def _found(parts: Sequence[str], was: Content, now: Content) -> Iterator[Change]
         yield from _named(what, getattr(was, name), getattr(now, name))
     yield from _named("request's trailer", was.request_trailers, now.request_trailers)
     where = next((part for part in _BYTES if part in parts), "body")
-    yield from of_bodies("answer" if where == "body" else where, _text(was), _text(now))
+    bodies = _text(was, effort), _text(now, effort)
+    yield from of_bodies("answer" if where == "body" else where, *bodies, effort)
 
 
-def _of_requests(was: Content, now: Content) -> Iterator[Change]:
+def _of_requests(was: Content, now: Content, effort: Effort) -> Iterator[Change]:
     if was.request is None or now.request is None:
         return
     body = ("body", "field", "part", "$")
@@ -55,7 +60,7 @@ def _of_requests(was: Content, now: Content) -> Iterator[Change]:
         if not difference.where.startswith(body):
             yield Change(f"request's {difference.where}", difference.words)
     if was.request.digest != now.request.digest or was.request.form != now.request.form:
-        told = list(islice(of_bodies("request", was.request.body, now.request.body), MAX_CHANGES))
+        told = list(islice(of_bodies("request", was.request.body, now.request.body, effort), MAX_CHANGES))
         yield from told or [
             Change("request's body", f"differs: {was.request.size} and {now.request.size} bytes")
         ]
@@ -66,7 +71,11 @@ def _named(what: str, was: Fields, now: Fields) -> Iterator[Change]:
         yield Change(difference.where, difference.words)
 
 
-def _text(found: Content) -> bytes:
-    """Return a body with its content codings undone, where that can be."""
+def _text(found: Content, effort: Effort) -> bytes:
+    """Return a body with its content codings undone, where that can be and there is effort left for it."""
     data = bytes(found.data)
-    return data if found.cut else plain(found.headers, data)
+    if found.cut or effort.spent:
+        return data
+    text = plain(found.headers, data)
+    effort.left -= len(text)
+    return text

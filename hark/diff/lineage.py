@@ -19,15 +19,20 @@ def sentences(one: Side, other: Side) -> Iterator[str]:
         for _, branch in child.branches:
             if branch.parent and branch.parent == parent.verified.root:
                 first, second = names.split()
+                if branch.at >= parent.verified.events:
+                    claim = f"{first} claims to be a fork of {second} {_where(branch)}"
+                    yield f"{claim}, an event that {second} has not"
+                    continue
                 yield f"{first} is a fork of {second} {_where(branch)}, confirmed by its root{_note(branch)}"
+    places = {(branch.parent, branch.at): branch for _, branch in reversed(other.branches) if branch.parent}
     for _, left in one.branches:
-        for _, right in other.branches:
-            if left.parent and (left.parent, left.at) == (right.parent, right.at):
-                root = left.parent.hex()[:12]
-                yield f"both claim to be forks of the run with root {root}... {_where(left)}"
-                yield from (
-                    f"{name}{_note(branch)}" for name, branch in (("A", left), ("B", right)) if branch.note
-                )
+        right = places.pop((left.parent, left.at), None)
+        if right is not None:
+            root = left.parent.hex()[:12]
+            yield f"both claim to be forks of the run with root {root}... {_where(left)}"
+            yield from (
+                f"{name}{_note(branch)}" for name, branch in (("A", left), ("B", right)) if branch.note
+            )
 
 
 def _where(branch: Branch) -> str:

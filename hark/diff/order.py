@@ -15,11 +15,25 @@ from typing import Final
 MAX_EDITS: Final = 400  # beyond, two texts are more unlike than alike
 WORK: Final = 2_000_000  # steps of one comparison, some 0.3 s
 
+ALL: Final = 400_000_000  # steps of one command, about a minute
+
 type Pairs = list[tuple[int, int]]
 type Gap = tuple[range, range]
 
 
-def matched(one: Sequence[Hashable], other: Sequence[Hashable]) -> Pairs:
+class Effort:
+    """What one command may still spend on looking inside what differs, in steps; a byte of a body is one."""
+
+    def __init__(self, left: int = ALL) -> None:
+        self.left = left
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0
+
+
+def matched(one: Sequence[Hashable], other: Sequence[Hashable], effort: Effort | None = None) -> Pairs:
     """Return the places of equal items, (in `one`, in `other`), ascending in both."""
     names: defaultdict[Hashable, int] = defaultdict(count().__next__)
     left, right = [names[item] for item in one], [names[item] for item in other]
@@ -28,7 +42,7 @@ def matched(one: Sequence[Hashable], other: Sequence[Hashable]) -> Pairs:
     room = shorter - begin
     end = next((at for at in range(room) if left[-1 - at] != right[-1 - at]), room)
     inner_left, inner_right = left[begin : len(left) - end], right[begin : len(right) - end]
-    inner = _few_edits(inner_left, inner_right)
+    inner = _few_edits(inner_left, inner_right, effort or Effort())
     if inner is None:
         inner = _same_occurrence(inner_left, inner_right)
     return [
@@ -49,15 +63,17 @@ def gaps(pairs: Pairs, one: int, other: int) -> list[Gap]:
     return found
 
 
-def _few_edits(one: list[int], other: list[int]) -> Pairs | None:
+def _few_edits(one: list[int], other: list[int], effort: Effort) -> Pairs | None:
     """Find a longest common subsequence; None where that would take too many steps."""
     if not one or not other:
         return []
-    limit = min(len(one) + len(other), MAX_EDITS, WORK // (len(one) + len(other)))
+    both = len(one) + len(other)
+    limit = min(both, MAX_EDITS, WORK // both, max(0, effort.left) // both)
     reached = {1: 0}
     trace: list[dict[int, int]] = []
     for edits in range(limit + 1):
         trace.append(dict(reached))
+        effort.left -= both
         for line in range(-edits, edits + 1, 2):
             x = _start(reached, line, edits)
             y = x - line

@@ -25,7 +25,9 @@ from hark.verify.result import BROKEN, Result
 from hark.verify.steps import verify
 
 PAYS: Final = 1 << 20  # bytes of a bundle from which on a second process is worth its start
-_SKIPPED: Final = frozenset((38, 48))  # snapshots and clock logs: large, and no part of an action
+_MANIFEST: Final = 4
+_SNAPSHOT: Final = 38
+_SKIPPED: Final = frozenset((_SNAPSHOT, 48))  # snapshots and clock logs: large, and no part of an action
 
 
 class Read(NamedTuple):
@@ -45,6 +47,8 @@ class Read(NamedTuple):
     leaves: bytes
     exchanges: dict[int, "array[int]"]
     """The events of each exchange."""
+    files: "array[int]"
+    """The events of the project's manifest and of what its files held."""
 
     def rules(self) -> Rules:
         """Return what the run's placeholders are called. What its policy leaves out of a replay counts."""
@@ -119,11 +123,14 @@ def _read(path: str, verified: Result) -> Read:
     collector: Collector | None = None
     offsets, sizes, leaves = array("Q"), array("L"), bytearray()
     exchanges: dict[int, array[int]] = {}
+    files = array("Q")
     for placed in Unchanged(path, verified).placed():
         frame = placed.frame
         offsets.append(placed.offset)
         sizes.append(FRAME_OVERHEAD + len(frame.payload))
         leaves += frame.leaf
+        if frame.kind in (_MANIFEST, _SNAPSHOT):
+            files.append(frame.seq)
         if frame.kind in _SKIPPED:
             continue
         if not frame.payload and frame.seq in verified.redacted:
@@ -162,6 +169,7 @@ def _read(path: str, verified: Result) -> Read:
         sizes=sizes,
         leaves=bytes(leaves),
         exchanges=exchanges,
+        files=files,
     )
 
 

@@ -13,6 +13,7 @@ from hark.bundle import events as ev
 from hark.bundle.frame import unpack
 from hark.bundle.hashing import HASH_SIZE, leaf_hash
 from hark.bundle.walk import BundleFile
+from hark.diff.order import Effort
 from hark.diff.reading import Read, read, read_both
 from hark.errors import BundleError
 from hark.replay.actions import Action
@@ -36,6 +37,8 @@ class Side:
         self.streams: Final = self._read.streams
         self.rules: Final = self._read.rules()
         self._file: Final = BundleFile(path)
+        self.effort: Final = Effort()
+        """What comparing may cost where this is the first side."""
 
     @property
     def truncated(self) -> bool:
@@ -49,6 +52,16 @@ class Side:
     def request(self, action: Action) -> Canonical | None:
         """Return what was asked. Raises BundleError."""
         return self.content(action).request
+
+    def result(self, action: Action | None) -> ev.FileResult | None:
+        """Return what became of a file, if that is what an action is. Raises BundleError."""
+        event = None if action is None else self._again(action.seq)[2]
+        return event if isinstance(event, ev.FileResult) else None
+
+    def project(self) -> Iterator[ev.Event | ev.Unknown]:
+        """Yield the events of the project's manifest and of what its files held. Raises BundleError."""
+        for seq in self._read.files:
+            yield self._again(seq)[2]
 
     def _told(self, action: Action) -> Iterator[Told]:
         """Yield the events of an action's exchange from its first on, or its only one."""

@@ -8,7 +8,7 @@ or JSON beyond `hark.replay.jsonform`, is compared by byte alone. Costs are boun
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from hark.diff.order import gaps, matched
+from hark.diff.order import Effort, Pairs, gaps, matched
 from hark.policy.jsonpath import Step, written
 from hark.replay import jsonform
 from hark.replay.difference import common
@@ -30,10 +30,15 @@ class Change(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-def of_bodies(where: str, was: bytes, now: bytes) -> Iterator[Change]:
-    """Yield how two bodies differ; nothing where they are the same."""
+def of_bodies(where: str, was: bytes, now: bytes, effort: Effort | None = None) -> Iterator[Change]:
+    """Yield how two bodies differ; nothing where they are the same. By byte where the effort is spent."""
     if was == now:
         return
+    effort = effort or Effort()
+    if effort.spent:
+        yield _of_bytes(where, was, now)
+        return
+    effort.left -= len(was) + len(now)
     found = False
     if max(len(was), len(now)) <= MAX_TEXT:
         try:
@@ -41,28 +46,32 @@ def of_bodies(where: str, was: bytes, now: bytes) -> Iterator[Change]:
         except jsonform.NotJsonError:
             pass
         else:
-            for change in _Walk(where).of(*values, []):
+            for change in _Walk(where, effort).of(*values, []):
                 found = True
                 yield change
     if not found:
-        yield _of_text(where, was, now)
+        yield _of_text(where, was, now, effort)
 
 
-def of_text(where: str, was: str, now: str) -> Change:
+def of_text(where: str, was: str, now: str, effort: Effort | None = None) -> Change:
     """Return how two texts differ: by line where one has several, else around the first place."""
     one, other = was.split("\n"), now.split("\n")
     if len(one) == 1 and len(other) == 1:
         at = len(_shared(was, now))
         return Change(where, f"differs at character {at}", (_excerpt("-", was, at), _excerpt("+", now, at)))
-    return Change(where, "differs", _bounded(_unified(one, other)))
+    return Change(where, "differs", _bounded(_unified(one, other, effort or Effort())))
 
 
-def _of_text(where: str, was: bytes, now: bytes) -> Change:
+def _of_text(where: str, was: bytes, now: bytes, effort: Effort) -> Change:
     if max(len(was), len(now)) <= MAX_TEXT and b"\0" not in was and b"\0" not in now:
         try:
-            return of_text(where, was.decode(), now.decode())
+            return of_text(where, was.decode(), now.decode(), effort)
         except UnicodeDecodeError:
             pass
+    return _of_bytes(where, was, now)
+
+
+def _of_bytes(where: str, was: bytes, now: bytes) -> Change:
     at = common(was, now)
     sides = (
         f"{mark}{visible_bytes(side[at : at + EXCERPT // 2])}" for mark, side in (("-", was), ("+", now))
@@ -81,9 +90,9 @@ def _excerpt(mark: str, text: str, at: int) -> str:
     return f"{mark}{'...' * (start > 0)}{visible(text[start:end])}{'...' * (end < len(text))}"
 
 
-def _unified(one: list[str], other: list[str]) -> Iterator[str]:
+def _unified(one: list[str], other: list[str], effort: Effort) -> Iterator[str]:
     shown = 0
-    for left, right in gaps(matched(one, other), len(one), len(other)):
+    for left, right in gaps(matched(one, other, effort), len(one), len(other)):
         begin = max(shown, left.start - AROUND)
         if begin > shown or not shown:
             yield f"@@ line {begin + 1}"
@@ -115,8 +124,9 @@ def _bounded(lines: Iterator[str]) -> tuple[str, ...]:
 class _Walk:
     """One comparison of two JSON values."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, effort: Effort) -> None:
         self._where = where
+        self._effort = effort
         self._left = MAX_SPELLED
 
     def of(self, was: Any, now: Any, at: list[Step]) -> Iterator[Change]:
@@ -126,7 +136,7 @@ class _Walk:
             yield from self._lists(was, now, at)
         elif isinstance(was, str) and isinstance(now, str):
             if was != now:
-                yield of_text(self._path(at), was, now)
+                yield of_text(self._path(at), was, now, self._effort)
         elif (one := jsonform.spell(was)) != (other := jsonform.spell(now)):
             yield Change(self._path(at), "differs", (_said("-", one), _said("+", other)))
 
@@ -140,13 +150,16 @@ class _Walk:
                 yield from self.of(was[name], now[name], [*at, name])
 
     def _lists(self, was: list[Any], now: list[Any], at: list[Step]) -> Iterator[Change]:
-        pairs = matched(self._spelled(was), self._spelled(now)) if self._left > 0 else []
+        pairs = self._matched(was, now) if self._left > 0 else []
         for left, right in gaps(pairs, len(was), len(now)):
             both = min(len(left), len(right))
             for x, y in zip(left[:both], right[:both], strict=True):
                 yield from self.of(was[x], now[y], [*at, x])
             yield from (self._lone("-", was[x], [*at, x]) for x in left[both:])
             yield from (self._lone("+", now[y], [*at, y]) for y in right[both:])
+
+    def _matched(self, was: list[Any], now: list[Any]) -> Pairs:
+        return matched(self._spelled(was), self._spelled(now), self._effort)
 
     def _spelled(self, items: list[Any]) -> list[bytes]:
         spelled = [jsonform.spell(item) for item in items]

@@ -13,9 +13,10 @@ from typing import Final
 from blake3 import blake3
 
 from hark.bundle.events import FileResult, ShimReport
-from hark.snapshot.collect import Collected, LeftOutError, hashed, same
+from hark.snapshot.collect import CHANGED, Collected, LeftOutError, hashed, same
+from hark.snapshot.contents import MAX_FILE, Take
 from hark.snapshot.names import spelled
-from hark.snapshot.survey import Descent, Search, survey
+from hark.snapshot.survey import Descent, Search, holds, survey
 
 MAX_RESULTS: Final = 20_000  # events; an agent that makes more is told of by number
 MAX_READ: Final = 1 << 30  # bytes that are read to hash what it made
@@ -23,9 +24,16 @@ SOURCE: Final = "files"
 
 
 def results(
-    root: str, before: Collected, kept_back: Collection[bytes], search: Search | None
+    root: str,
+    before: Collected,
+    kept_back: Collection[bytes],
+    search: Search | None,
+    take: Take | None = None,
 ) -> Iterator[FileResult | ShimReport]:
-    """Yield the differences, by path. Raises OSError where the tree's root is gone."""
+    """Yield the differences, by path. Raises OSError where the tree's root is gone.
+
+    `take` is given what a changed file holds, where that is little.
+    """
     after = survey(root, before.survey.rules, kept_back, search, learn=False)
     was, now = dict(before.survey.files()), dict(after.files())
     if after.cut:
@@ -45,13 +53,15 @@ def results(
                 yield FileResult(spelled(path), 0, b"")
                 continue
             try:
-                found = _hash(descent, path, status, search, budget)
+                found, data = _read(descent, path, status, search, budget)
             except (LeftOutError, OSError) as error:
                 yield ShimReport(SOURCE, spelled(path), _why(error))
                 continue
             budget -= status.st_size
             if earlier is None or earlier.st_mode != status.st_mode or before.entries.get(path) != found:
                 yield FileResult(spelled(path), status.st_mode, found)
+                if take is not None and data is not None:
+                    take(found, data)
     if seen > MAX_RESULTS:
         yield ShimReport(SOURCE, f"{seen - MAX_RESULTS} more files", f"a run records {MAX_RESULTS} at most")
 
@@ -60,14 +70,24 @@ def _why(error: Exception) -> str:
     return str(error) if isinstance(error, LeftOutError) else "it cannot be read"
 
 
-def _hash(descent: Descent, path: bytes, status: os.stat_result, search: Search | None, budget: int) -> bytes:
+def _read(
+    descent: Descent, path: bytes, status: os.stat_result, search: Search | None, budget: int
+) -> tuple[bytes, bytes | None]:
+    """Return a file's hash, and what it holds if that is little."""
     folder, _, name = path.rpartition(b"/")
     if stat.S_ISLNK(status.st_mode):
         target = os.readlink(name, dir_fd=descent.folder(folder))
         if search is not None and (secret := search(target)) is not None:
             raise LeftOutError(f"holds the value of secrets.{secret}")
-        return blake3(target).digest()
+        return blake3(target).digest(), None
     if status.st_size > budget:
         raise LeftOutError(f"more than {MAX_READ} bytes would have to be read")
-    with open(descent.file(folder, name), "rb", buffering=0) as file:
-        return hashed(file.fileno(), search, status.st_size)
+    with open(descent.file(folder, name), "rb") as file:
+        if status.st_size > MAX_FILE:
+            return hashed(file.fileno(), search, status.st_size), None
+        data = file.read(MAX_FILE + 1)
+    if len(data) > status.st_size:
+        raise LeftOutError(CHANGED)
+    if search is not None and (secret := search(data)) is not None:
+        raise LeftOutError(holds(secret))
+    return blake3(data).digest(), data

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from hark.bundle.events import FsManifest, ShimReport, Snapshot
 from hark.errors import BundleError
-from hark.snapshot.collect import Collected
+from hark.snapshot.collect import Collected, Kept
 from hark.snapshot.names import spelled
 
 NAME: Final = "project"
@@ -34,10 +34,14 @@ def events_of(collected: Collected, root: str) -> Iterator[FsManifest | Snapshot
     if collected.why:
         yield ShimReport("files", "a copy of the project", collected.why)
     if collected.kept is not None:
-        hash_, data, _ = collected.kept
-        for seq, start in enumerate(range(0, len(data), PART)):
-            part = data[start : start + PART]
-            yield Snapshot(NAME, hash_, seq, part, last=start + PART >= len(data))
+        yield from parts_of(collected.kept, NAME)
+
+
+def parts_of(kept: Kept, name: str) -> Iterator[Snapshot]:
+    """Yield an archive in parts."""
+    for seq, start in enumerate(range(0, len(kept.data), PART)):
+        part = kept.data[start : start + PART]
+        yield Snapshot(name, kept.hash, seq, part, last=start + PART >= len(kept.data))
 
 
 def _manifest(root: str, collected: Collected) -> Iterator[FsManifest]:

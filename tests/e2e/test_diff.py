@@ -53,7 +53,7 @@ def test_a_fork_is_held_against_its_parent_from_the_branch_point_on(
     told = ok(rootless.hark("diff", rootless.bundle, child), 1).stdout
     print(told)
     assert "\nB is a fork of A from its event " in told
-    assert f"(response): {STRIP['note']}\n" in told
+    assert f"(response), confirmed by its root: {STRIP['note']}\n" in told
     assert "\n- denied name sink.example  (event " in told
     assert "~ request GET page.example/today  (event " in told
     tree = ok(rootless.hark("tree", rootless.project.parent)).stdout.splitlines()
@@ -61,3 +61,18 @@ def test_a_fork_is_held_against_its_parent_from_the_branch_point_on(
     (parent,) = [at for at, line in enumerate(tree) if line.startswith("run.hark  ")]
     assert tree[parent + 1].startswith("  fork.hark  FORK from event ")
     assert STRIP["note"] in tree[parent + 1]
+
+
+def test_a_file_that_two_runs_left_otherwise_is_shown_by_line(at: Desk) -> None:
+    at.write("notes.txt", "one\ntwo\nthree\n")
+    other = at.project.parent / "other.hark"
+    script = "sed -i s/two/$1/ notes.txt; [ $1 = two ] || echo made > new.txt"
+    ok(at.hark("run", "-o", str(at.bundle), "--", "sh", "-c", script, "sh", "two"))
+    ok(at.hark("run", "-o", str(other), "--", "sh", "-c", script, "sh", "2"))
+    told = ok(at.hark("diff", str(at.bundle), str(other)), 1).stdout
+    print(told)
+    assert "\n+ file notes.txt  (event " in told
+    assert "\n       one\n      -two\n      +2\n       three\n" in told
+    assert "\n+ file new.txt  (event " in told
+    assert "    content is new\n" in told
+    assert "      +made\n" in told

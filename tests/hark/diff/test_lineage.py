@@ -33,3 +33,19 @@ def test_a_fork_and_its_parent_and_two_forks_of_one_are_told(tmp_path, parent):
                 "B: other",
             ]
             assert list(sentences(a, a)) == []
+
+
+def test_an_event_that_the_parent_has_not_is_a_claim(tmp_path, parent):
+    with Side(parent) as a:
+        branch = ev.Branch(a.verified.root, a.verified.events, "response")
+        with Side(recordings.bundle(tmp_path / "fork.hark", branch)) as b:
+            (told,) = sentences(a, b)
+    assert told.startswith("B claims to be a fork of A from its event ")
+    assert told.endswith(" (response), an event that A has not")
+
+
+def test_each_branch_is_told_once_however_many_there_are(tmp_path):
+    branches = [ev.Branch(b"p" * 32, 4, "response", note=str(number)) for number in range(300)]
+    path = recordings.bundle(tmp_path / "many.hark", *branches)
+    with Side(path) as a, Side(path) as b:
+        assert [line for line in sentences(a, b) if line[:2] in ("A:", "B:")] == ["A: 0", "B: 0"]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from hark.diff.order import MAX_EDITS, gaps, matched
+from hark.diff.order import MAX_EDITS, Effort, gaps, matched
 
 
 def longest(one, other):
@@ -70,3 +70,15 @@ def test_a_long_chain_that_is_undone_from_its_begin_costs_no_square():
     assert is_common(one, other, pairs)
     assert len(pairs) == size
     assert time.process_time() - began < 5
+
+
+def test_what_is_spent_ends_for_all_comparisons_of_a_command():
+    one, other = ["a"] * 1000, ["b", "a"] * 500
+    effort = Effort(200_000)
+    while not effort.spent:
+        before = effort.left
+        matched(one, other, effort)
+        if effort.left == before:
+            break
+    assert effort.left < 2000
+    assert matched(one, one, effort) == [(at, at) for at in range(1000)]

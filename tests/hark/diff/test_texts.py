@@ -2,6 +2,7 @@
 
 import json
 
+from hark.diff.order import Effort
 from hark.diff.texts import MAX_LINES, of_bodies, of_text
 
 
@@ -50,3 +51,12 @@ def test_hostile_text_is_escaped_and_bounded():
     assert all(line.isprintable() for line in big.lines)
     (line,) = [line for line in told(b'{"a":"x"}', b'{"a":"\\u001b[2J"}')[0].lines if line[0] == "+"]
     assert line == "+\\e[2J"
+
+
+def test_where_the_effort_is_spent_bodies_are_compared_by_byte():
+    was, now = b'{"a": "one"}', b'{"a": "two"}'
+    assert [change.where for change in of_bodies("answer", was, now, Effort())] == ["answer $.a"]
+    effort = Effort(1)
+    list(of_bodies("answer", was, now, effort))
+    (change,) = of_bodies("answer", was, now, effort)
+    assert (change.where, change.words) == ("answer", "differs at byte 7 (of 12, and of 12)")

@@ -112,3 +112,23 @@ def test_a_tree_that_is_gone_is_an_error(tmp_path: Path):
     (tmp_path / "p").rmdir()
     with pytest.raises(OSError, match="No such file"):
         told(tmp_path / "p", before)
+
+
+def test_what_a_changed_file_holds_is_handed_on_where_it_is_little_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    before = trees.collected(trees.made(tmp_path))
+    (tmp_path / "small").write_text("12345678")
+    (tmp_path / "large").write_text("123456789")
+    (tmp_path / "key").write_text("hidden")
+    (tmp_path / "leads").symlink_to("small")
+    monkeypatch.setattr(module, "MAX_FILE", 8)
+    handed: dict[bytes, bytes] = {}
+
+    def search(data: bytes | str) -> str | None:
+        return "k" if data == b"hidden" else None
+
+    found = list(results(str(tmp_path), before, {b".env"}, search, handed.__setitem__))
+    assert handed == {digest("12345678"): b"12345678"}
+    assert FileResult("large", 0o100644, digest("123456789")) in found
+    assert [event.what for event in found if isinstance(event, ShimReport)] == ["key"]
