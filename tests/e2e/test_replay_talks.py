@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from typing import Any
 
@@ -73,7 +74,8 @@ def test_raw_tcp_is_replayed_without_its_server_and_another_byte_is_named(rootle
         os.chown(other, rootless.user.uid, rootless.user.gid)
     verdict = replayed(rootless, f"-workdir={other}")
     assert verdict["verdict"] == "REPLAY-DIVERGED"
-    assert "the raw TCP connection to service.example:7000 differs: byte 0 is 0x78" in verdict["why"]
+    named = r"service\.example:7000 differs: byte \d is 0x78"  # what it drew may begin with an x
+    assert re.search(named, verdict["why"])
 
 
 def test_a_tool_server_is_replayed_by_the_protocols_own_client_and_not_started(rootless: Desk) -> None:
