@@ -7,11 +7,12 @@ of ours; a test may change the launcher in it (`without`), which is how a defenc
 import faulthandler
 import os
 import pickle
+import select
 import shutil
 import signal
 import tempfile
+import time
 import traceback
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,7 +38,7 @@ PATH: Final = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 WHO: Final = ("ordinary user", "root") if os.geteuid() == 0 else ("ordinary user",)
 """Who launches; as an ordinary user the tests cannot become root."""
 
-HUNG_S: Final = 90  # no test's work takes a third of that, on the busiest machine so far
+HUNG_S: Final = 150  # no work of a test takes a third of that, on the busiest machine so far
 
 type Work = Callable[[], Any]
 
@@ -70,29 +71,13 @@ def become_ordinary() -> None:
 def apart(work: Work, *, who: str = "ordinary user", change: Work | None = None) -> Any:
     """Run `work` in a forked child, as `who`, after `change`; return what it returns.
 
-    A child that does not answer in `HUNG_S` is ended, and tried once more with a warning that has its stack:
-    the fork of a process with threads can hang, and a condition of glibc before 2.41 can lose its wake-up.
+    A child that does not answer in `HUNG_S` is ended, and the error says where each of its threads stood.
     """
-    try:
-        return _apart(work, who, change)
-    except HungError as hung:
-        with warnings.catch_warnings(action="always"):  # it is to be seen, and no failure
-            warnings.warn(str(hung), stacklevel=2)
-        return _apart(work, who, change)
-
-
-class HungError(AssertionError):
-    """The forked child did not answer; the message is where it stood."""
-
-
-def _apart(work: Work, who: str, change: Work | None) -> Any:
     read, write = os.pipe()
     stack = tempfile.TemporaryFile()  # noqa: SIM115  (closed below, and by the child's end)
     child = os.fork()
     if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # and not pytest's time limit
-        faulthandler.register(signal.SIGALRM, stack, chain=True)
-        signal.alarm(HUNG_S)
+        faulthandler.register(signal.SIGTRAP, stack)  # a signal that the launcher leaves alone
         try:
             os.close(read)
             if who != "root":
@@ -102,18 +87,21 @@ def _apart(work: Work, who: str, change: Work | None) -> Any:
             answer = (True, work())
         except BaseException:
             answer = (False, traceback.format_exc())
-        signal.alarm(0)
         with open(write, "wb") as file:
             pickle.dump(answer, file)
         os._exit(0)
     os.close(write)
-    with open(read, "rb") as file:
+    with stack, open(read, "rb") as file:
+        if not select.select([file], [], [], HUNG_S)[0]:
+            os.kill(child, signal.SIGTRAP)
+            time.sleep(1)
+            os.kill(child, signal.SIGKILL)
         data = file.read()
-    _, status = os.waitpid(child, 0)
-    with stack:
+        os.waitpid(child, 0)
         stack.seek(0)
-        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
-            raise HungError(f"a forked child hung for {HUNG_S} s:\n{stack.read().decode(errors='replace')}")
+        where = stack.read().decode(errors="replace")
+    if where:
+        raise AssertionError(f"the forked child did not answer in {HUNG_S} s:\n{where}")
     if not data:
         raise AssertionError("the forked child ended without an answer")
     good, value = pickle.loads(data)
