@@ -17,6 +17,7 @@ from hark.diff.align import Row
 from hark.diff.side import Side
 from hark.diff.texts import MAX_TEXT, Change, of_text
 from hark.errors import BundleError
+from hark.replay import treatment
 from hark.snapshot import contents, stored
 from hark.snapshot.archive import FILE, Reader
 from hark.snapshot.unpack import Unpacking
@@ -36,7 +37,7 @@ class Files:
 
     def changes(self, row: Row) -> list[Change]:
         """Return how a file differs in the second run; nothing of a row of no file. Raises BundleError."""
-        if row.equal or not row.action.stream.startswith("file "):
+        if row.equal or not _is_file(row):
             return []
         one, other = self._sides
         was, now = one.result(row.was), other.result(row.now)
@@ -102,12 +103,16 @@ class Files:
 
     def _wanted(self) -> Iterator[bytes]:
         for row in self._rows:
-            if row.equal or not row.action.stream.startswith("file "):
+            if row.equal or not _is_file(row):
                 continue
             for side, action in zip(self._sides, (row.was, row.now), strict=True):
                 if (end := side.result(action)) is not None:
                     yield end.hash
                     yield from (began.get(end.path, b"") for began in self._began.values())
+
+
+def _is_file(row: Row) -> bool:
+    return row.action.stream.partition(" ")[0] == treatment.FILE
 
 
 def _archive(side: Side, name: str, wanted: set[bytes]) -> Iterator[tuple[bytes, bytes]]:

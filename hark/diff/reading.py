@@ -129,7 +129,7 @@ def _read(path: str, verified: Result) -> Read:
         offsets.append(placed.offset)
         sizes.append(FRAME_OVERHEAD + len(frame.payload))
         leaves += frame.leaf
-        if frame.kind in (_MANIFEST, _SNAPSHOT):
+        if frame.kind in (_MANIFEST, _SNAPSHOT) and frame.seq not in verified.redacted:
             files.append(frame.seq)
         if frame.kind in _SKIPPED:
             continue

@@ -5,6 +5,7 @@ from blake3 import blake3
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunStart
+from hark.bundle.redact import redact
 from hark.diff import files as module
 from hark.diff.align import rows
 from hark.diff.detail import changes
@@ -94,3 +95,19 @@ def test_an_archive_that_is_larger_than_one_reads_holds_nothing(tmp_path, monkey
     monkeypatch.setattr(module, "MAX_BYTES", 50)
     (change,) = told(tmp_path, left("f", b"x"), left("f", b"y" * 100))
     assert change == ("content", NO_CONTENT, ())
+
+
+def test_what_was_redacted_is_not_read_again(tmp_path):
+    whole = recordings.bundle(tmp_path / "whole.hark", *left("f", b"one\n"))
+    other = recordings.bundle(tmp_path / "other.hark", *left("f", b"two\n"))
+    with Side(whole) as side:
+        taken_out = [
+            seq for seq in range(side.verified.events) if isinstance(side._again(seq)[2], ev.Snapshot)
+        ]
+    redact(whole, taken_out, copy := str(tmp_path / "copy.hark"))
+    for path, words in ((whole, "differs"), (copy, NO_CONTENT)):
+        with Side(path) as a, Side(other) as b:
+            found = rows(a.streams, b.streams)
+            (row,) = [row for row in found if not row.equal]
+            (change,) = changes(row, a, b, Files(found, a, b))
+            assert (change.where, change.words) == ("content", words)
