@@ -110,6 +110,15 @@ def error_line(text: str) -> None:
     print(f"hark: {printable(text)}", file=sys.stderr, flush=True)
 
 
+def vouched(*, pinned: bool, own: bool) -> str:
+    """Say who stands for the key that signed what is proved."""
+    if pinned:
+        return "a key that you named"
+    if own:
+        return "your own key; who has it from you names it with -key"
+    return "for which nobody vouches here: its holder could have written this; -key pins it"
+
+
 def proved_event(kind: int | None, payload: bytes | None) -> str:
     """Return the line of a proof's report that says what the proved event is, or why it is not shown."""
     from hark import describe

@@ -188,6 +188,7 @@ def _verdict(checked: "Checked") -> str:
 
 def _source(checked: "Checked") -> str:
     from hark import keys, prove
+    from hark.cli import output
 
     if checked.source == prove.FROM_OUTSIDE:
         return "which is the root that you gave"
@@ -197,11 +198,8 @@ def _source(checked: "Checked") -> str:
             " about any run; give -root, or -key if the proof is signed"
         )
     signed = f"signed by {checked.signed_by.hex()} ({keys.name(checked.signed_by)})"
-    if checked.source == prove.FROM_PINNED_KEY:
-        return f"{signed}, a key that you named"
-    if _own(checked):
-        return f"{signed}, your own key; who has it from you names it with -key"
-    return f"{signed}, for which nobody vouches here: its holder could have written this; -key pins it"
+    pinned = checked.source == prove.FROM_PINNED_KEY
+    return f"{signed}, {output.vouched(pinned=pinned, own=not pinned and _own(checked))}"
 
 
 def _own(checked: "Checked") -> bool:
