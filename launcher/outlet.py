@@ -52,8 +52,13 @@ class Outlet:
         for way in self._ways:
             way.enter()
 
+    def leave(self) -> None:
+        """In the supervisor, once the child has its side: let go of it."""
+        for way in self._ways:
+            way.leave()
+
     def begin(self) -> None:
-        """In the supervisor, once the child has its side."""
+        """Start to pass on. Threads, so not before whatever needs a process of one thread."""
         for way in self._ways:
             way.begin()
 
@@ -103,11 +108,15 @@ class _Way:
             os.dup2(self._write, number, inheritable=True)
         self.close()
 
-    def begin(self) -> None:
+    def leave(self) -> None:
         os.close(self._write)
+
+    def begin(self) -> None:
         self._thread.start()
 
     def finish(self) -> None:
+        if self._thread.ident is None:
+            self._thread.start()  # nothing began: what is in the pipe is still passed on
         self._thread.join(None if self._patient else _JOIN_S)
 
     def close(self) -> None:

@@ -89,7 +89,7 @@ def launch(plan: Plan, played: Played | None = None) -> "Boundary":
     theirs.close()
     taken.leave()
     guarded = _guarded() if plan.terminal and played is None else None
-    outlet.begin()
+    outlet.leave()
     return Boundary(plan, identity, child, ours, terminal=guarded, streams=Streams(taken, played, outlet))
 
 
@@ -297,6 +297,7 @@ class Boundary:
         finally:
             os.close(packed)
         self._await("started")
+        self._streams.outlet.begin()
         if self._feeder is not None:
             self._feeder.start()
 

@@ -357,3 +357,16 @@ def test_a_signer_is_trusted_once_and_for_all(rootless: Desk) -> None:
     ended = ok(replay(rootless, bundle=path))
     assert STRANGER.public_key.hex()[:16] in ended.stderr
     assert "asks to have run" not in ended.stderr
+
+
+def test_an_ordinary_user_replays_with_both_outputs_in_a_file(rootless: Desk) -> None:
+    record(rootless)
+    with (
+        tempfile.TemporaryFile() as out,
+        rootless.start("replay", rootless.bundle, stdout=out, stderr=out) as process,
+    ):
+        code = process.wait(120)
+        out.seek(0)
+        said = out.read().decode()
+    assert code == 0, said
+    assert "REPLAY-EQUAL" in said

@@ -24,6 +24,7 @@ def passed(outlet: Outlet, write: Callable[[], object]) -> None:
         outlet.enter()
         write()
         os._exit(0)
+    outlet.leave()
     outlet.begin()
     os.waitpid(child, 0)
     outlet.finish()
@@ -160,6 +161,7 @@ def test_a_socket_whose_reader_leaves_ends_the_agents_pipe_and_is_no_problem() -
                     os.write(1, bytes(4096))
             except BrokenPipeError:
                 os._exit(7)
+        outlet.leave()
         outlet.begin()
         ours.recv(10)
         ours.close()
