@@ -3,6 +3,7 @@
 import os
 import socket
 import ssl
+import sys
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hark import shim_library
 from hark.shim_library import library
 from launcher.doctor import Finding, State
 from tests import conftest
+from tests.bench import apart
 from tests.fakes.upstream import certified
 from tests.support import host, preload
 from tests.support.carried import Listener, carried
@@ -114,3 +116,17 @@ def test_a_carried_stream_is_read_and_written_in_two_threads_and_ends_with_its_c
             assert got == sent
             served.close()
             assert client.recv(1) == b""
+
+
+def test_a_benchmark_counts_the_memory_of_the_program_alone() -> None:
+    """Not what the benchmark itself holds; the control is a program that holds as much."""
+    held = bytearray(100 << 20)
+    small = apart.taken([sys.executable, "-c", "pass"]).peak_mb
+    large = apart.taken([sys.executable, "-c", "held = bytearray(100 << 20)"]).peak_mb
+    assert small < 60 < 100 < large, len(held)
+
+
+def test_a_benchmark_does_not_time_a_program_that_failed() -> None:
+    with pytest.raises(SystemExit, match="exit code 3"):
+        apart.taken([sys.executable, "-c", "raise SystemExit(3)"])
+    assert apart.taken([sys.executable, "-c", "raise SystemExit(3)"], exits=(3,)).seconds > 0

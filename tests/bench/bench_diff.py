@@ -5,17 +5,16 @@
 Both commands are whole processes. Prints; asserts nothing.
 """
 
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd, RunStart
 from hark.bundle.header import Header
+from tests.bench import apart
+from tests.bench.apart import Taken
 from tests.bench.figures import HEAD, Figure
 from tests.support.rerecorded import Told, write
 
@@ -39,13 +38,9 @@ def told(count: int, other_every: int) -> Iterator[Told]:
     yield count, RunEnd(reason="exit")
 
 
-def taken(*words: str) -> float:
-    """Seconds of one command."""
-    began = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "hark.cli.main", *words], stdout=subprocess.DEVNULL, check=False, timeout=300
-    )
-    return time.perf_counter() - began
+def taken(*words: str) -> Taken:
+    """What one command takes."""
+    return apart.taken([sys.executable, "-m", "hark.cli.main", *words], exits=(0, 1))
 
 
 def figures(count: int = EVENTS) -> Iterator[Figure]:
@@ -54,15 +49,16 @@ def figures(count: int = EVENTS) -> Iterator[Figure]:
         paths = [str(Path(folder) / name) for name in ("a", "b", "c")]
         for path, every in zip(paths, (0, 100, 2), strict=True):
             write(path, told(count, every), Header("01J8X00000000000000000TEST"))
-        read = 2 * taken("verify", paths[0])
-        walked = 2 * taken("inspect", "-kind", "RunEnd", paths[0])
+        read = 2 * taken("verify", paths[0]).seconds
+        walked = 2 * taken("inspect", "-kind", "RunEnd", paths[0]).seconds
+        peak = 0.0
         for what, other in (("equal", 0), ("1 action in 100 differs", 1), ("every second differs", 2)):
-            spent = taken("diff", paths[0], paths[other])
+            used = taken("diff", paths[0], paths[other])
+            spent, peak = used.seconds, max(peak, used.peak_mb)
             title = f"two bundles of {count} events, {what}"
             yield Figure(f"{title}; verify both", f"{read:.2f} s", f"{spent:.2f} s", spent / read)
             yield Figure(f"{title}; inspect both", f"{walked:.2f} s", f"{spent:.2f} s", spent / walked)
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-        yield Figure("the most memory of all of these", "", f"{peak} MiB")
+        yield Figure("the most memory of these comparisons", "", f"{peak:.0f} MiB")
 
 
 def main() -> None:

@@ -7,16 +7,14 @@ program, each in a process of its own. Where the machine does other work too, th
 """
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from hark.bundle import events as ev
+from tests.bench import apart
 from tests.support.recordings import bundle
 
 EVENTS: Final = (1_000, 10_000, 100_000)
@@ -46,15 +44,9 @@ def measured(events: int, folder: Path) -> tuple[float, float, float, float]:
     """Seconds, those of the processor, megabytes of memory at the most, megabytes of the page."""
     made = bundle(folder / f"{events}.hark", *happened(events))
     page = folder / f"{events}.html"
-    began = time.monotonic()
     argv = [sys.executable, "-m", "hark.cli.main", "report", "-o", str(page), made]
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    took = time.monotonic() - began
-    if process.returncode:
-        raise SystemExit(f"hark report ended with exit code {process.returncode}")
-    return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, page.stat().st_size / 1e6
+    used = apart.taken(argv)
+    return used.seconds, used.processor, used.peak_mb, page.stat().st_size / 1e6
 
 
 def main() -> None:

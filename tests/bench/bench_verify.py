@@ -8,7 +8,6 @@ nothing.
 """
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 
 from hark.bundle.synth import synthesize
 from hark.bundle.tree_head import SigningKey
+from tests.bench import apart
 from tests.bench.figures import HEAD, Figure
 
 RATIO_BAR = 9.5
@@ -54,22 +54,8 @@ def starts(*programs: str, argument: str) -> list[float]:
     times: list[list[float]] = [[] for _ in programs]
     for _ in range(STARTS):
         for program, taken in zip(programs, times, strict=True):
-            usage = waited(program, argument)
-            taken.append(usage.ru_utime + usage.ru_stime)
+            taken.append(apart.taken([sys.executable, "-c", program, argument]).processor)
     return [min(taken) for taken in times]
-
-
-def waited(program: str, *arguments: str) -> resource.struct_rusage:
-    """Run a process to its end; what it has used, and those that it waited for."""
-    pid = os.posix_spawn(sys.executable, [sys.executable, "-c", program, *arguments], os.environ)
-    _, status, usage = os.wait4(pid, 0)
-    assert status == 0
-    return usage
-
-
-def peak_megabytes(program: str, *arguments: str) -> float:
-    """Largest resident set of the process, and of each that it forks."""
-    return waited(program, *arguments).ru_maxrss / 1024
 
 
 def figures() -> Iterator[Figure]:
@@ -111,7 +97,7 @@ def figures() -> Iterator[Figure]:
             str(START_BAR),
         )
         synthesize(large, 1_000_000, 40, key)
-        memory = peak_megabytes(VERIFY, large)
+        memory = apart.taken([sys.executable, "-c", VERIFY, large]).peak_mb
         yield Figure("memory to verify 1,000,000 events", "", f"{memory:.0f} MB", None, f"{MEMORY_BAR_MB} MB")
 
 
