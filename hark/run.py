@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from hark import determinism, policy_file, project, summary
+from hark import determinism, policy_file, project, starting, summary
 from hark.bundle import outcome
 from hark.bundle.lineage import ORIGINAL, Lineage
 from hark.errors import ConfinementError, HarkError, LimitError, RecordError
@@ -292,6 +292,7 @@ class Run:
         except BaseException:
             mediator.stop()
             raise
+        starting.release_collector()
         return mediator
 
     def origin(self) -> Origin:

@@ -52,9 +52,9 @@ SPEC: Final = Spec(
 
 def run(args: Args) -> int:
     """Bisect, say the verdict, and return its exit code."""
-    from hark.installation import isolate_imports
+    from hark import starting
 
-    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    starting.begin()
     from hark.bisect.session import bisect
     from hark.bisect.verdict import Verdict
     from hark.cli import again

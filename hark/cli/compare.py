@@ -56,9 +56,9 @@ _SWITCHES: Final = (*again.SWITCHES, "anchor", "identity")
 
 def run(args: Args) -> int:
     """Fork with each model, print the table, and return the exit code."""
-    from hark.installation import isolate_imports
+    from hark import starting
 
-    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    starting.begin()
     from hark.cli import output
     from hark.cli.anchoring import asked_for_run
     from hark.cli.bundles import checked

@@ -44,9 +44,10 @@ SPEC: Final = Spec(
 
 def run(args: Args) -> int:
     """Fork, say the verdict, and return its exit code."""
-    from hark.installation import isolate_imports
+    from hark import starting
 
-    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    starting.begin()
+    starting.hold_collector()
     from hark.cli import again
     from hark.cli.run import say
     from hark.fork.forking import fork

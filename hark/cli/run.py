@@ -53,9 +53,10 @@ show: Final = TELLER.show
 
 def run(args: Args) -> int:
     """Run the command and return its exit code."""
-    from hark.installation import isolate_imports
+    from hark import starting
 
-    isolate_imports()  # before anything is imported from a place that an earlier agent may have written to
+    starting.begin()
+    starting.hold_collector()
     from hark.cli.anchoring import asked_for_run
     from hark.preparation import Options
     from hark.run import run as run_command

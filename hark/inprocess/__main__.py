@@ -8,9 +8,9 @@ import sys
 
 def main() -> None:
     """Attend the test at the other end of the channel."""
-    from hark.installation import isolate_imports
+    from hark import starting
 
-    isolate_imports()
+    starting.begin()
     from hark.inprocess.attendant import attend
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

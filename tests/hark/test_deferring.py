@@ -1,0 +1,205 @@
+"""Classes made with and without `hark.deferring`, compared: what one does or refuses, the other does too."""
+
+import copy
+import dataclasses
+import pickle
+import sys
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError, dataclass, field
+from types import SimpleNamespace
+from typing import ClassVar
+
+import pytest
+
+from hark import deferring
+
+BUILDER = getattr(dataclasses, "_FuncBuilder", None)
+METHOD = "add_fns_to_class"
+pytestmark = pytest.mark.skipif(BUILDER is None, reason="this Python makes dataclasses in another way")
+
+
+@pytest.fixture
+def deferred(monkeypatch):
+    monkeypatch.setattr(BUILDER, METHOD, getattr(BUILDER, METHOD))  # to be put back
+    deferring.install()
+
+
+def classes():
+    """Return classes of every kind that hark and mitmproxy have."""
+
+    @dataclass
+    class Plain:
+        a: int
+        b: list[int] = field(default_factory=list)
+        c: str = field(default="x", repr=False, compare=False)
+        count: ClassVar[int] = 3
+
+    @dataclass(frozen=True, slots=True)
+    class Frozen:
+        """Has a docstring."""
+
+        a: "int"
+        b: tuple[int, ...] = ()
+
+    @dataclass(frozen=True, slots=True, order=True)
+    class Ordered:
+        a: int
+
+    @dataclass(kw_only=True)
+    class Named:
+        a: int
+        b: int = 2
+
+    @dataclass(eq=False, repr=False)
+    class Bare:
+        a: int
+
+        def __repr__(self):
+            return "mine"
+
+    @dataclass(frozen=True)
+    class Hashed:
+        a: int
+
+        def __hash__(self):
+            return 7
+
+    @dataclass(slots=True)
+    class Later:
+        a: int
+        doubled: int = field(init=False)
+
+        def __post_init__(self):
+            self.doubled = self.a * 2
+
+    @dataclass
+    class Below(Plain):
+        d: int = 4
+
+        def __post_init__(self):
+            self.a += 1
+
+    @dataclass(slots=True)
+    class BelowSlots(Later):
+        e: int = 5
+
+    class Abstract(ABC):
+        @abstractmethod
+        def do(self):
+            raise NotImplementedError
+
+    @dataclass
+    class Concrete(Abstract):
+        a: int
+
+        def do(self):
+            return self.a
+
+    class Wrapping(Named):
+        def __init__(self, a):
+            super().__init__(a=a + 1)
+
+    return SimpleNamespace(**{name: one for name, one in locals().items() if name != "Abstract"})
+
+
+def outcome(call, *values, **named):
+    """What a call returns, or how it refuses."""
+    try:
+        return call(*values, **named)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def behaviour(kinds):
+    """Everything that shows of the classes."""
+    seen = {}
+    for name, kind in vars(kinds).items():
+        makings = ({"a": 1}, {"a": 1, "b": (2,)}, {"a": 1, "b": [2], "c": "y"}, {}, {"z": 1})
+        made = [outcome(kind, **making) for making in makings]
+        made += [outcome(kind, 1), outcome(kind, 1, (2,)), outcome(kind, 1, 2, 3, 4)]
+        found = [one for one in made if isinstance(one, kind)]
+        texts = [repr(one).partition(" object at")[0] for one in made]
+        same = [[one == other for other in made] for one in made]
+        hashes = [outcome(hash, one) for one in found] if kind.__eq__ is not object.__eq__ else []
+        order = [outcome(lambda one=one, other=other: one < other) for one in found for other in found]
+        changed = [repr(outcome(dataclasses.replace, one, a=9)) for one in found if name != "Bare"]
+        writes = [outcome(setattr, one, "a", 5) for one in found] + [repr(found)] * (name != "Bare")
+        deleted = [outcome(delattr, one, "a") for one in found]
+        names = [(one.name, one.type, one.init, one.repr) for one in dataclasses.fields(kind)]
+        params = (kind.__match_args__, kind.__dataclass_params__, kind.__dict__.get("__slots__"))
+        seen[name] = (texts, same, hashes, order, changed, writes, deleted, names, repr(params))
+    return seen
+
+
+def test_classes_do_and_refuse_the_same_whenever_their_methods_are_compiled(request):
+    usual = behaviour(classes())
+    request.getfixturevalue("deferred")
+    assert behaviour(classes()) == usual
+
+
+def test_methods_are_compiled_when_one_is_called_and_then_stand_in_their_place(deferred):
+    kind = classes().Frozen
+    assert {vars(kind)[name].__code__.co_name for name in ("__init__", "__eq__")} == {"later"}
+    assert kind(1) == kind(1)
+    assert [vars(kind)[name].__code__.co_name for name in ("__init__", "__eq__")] == ["__init__", "__eq__"]
+    with pytest.raises(FrozenInstanceError):
+        kind(1).a = 2
+
+
+def test_without_it_they_are_compiled_at_once():
+    assert vars(classes().Frozen)["__init__"].__code__.co_name == "__init__"
+
+
+def test_what_is_called_first_may_be_any_method(deferred):
+    kinds = classes()
+    empty = object.__new__(kinds.Frozen)
+    with pytest.raises(FrozenInstanceError):
+        empty.a = 1
+    one = object.__new__(kinds.Plain)
+    vars(one).update(a=1, b=[])
+    assert repr(one).endswith("Plain(a=1, b=[])")
+
+
+def test_the_standard_library_refuses_at_once_what_it_refuses(deferred):
+    with pytest.raises(TypeError, match="non-default argument"):
+
+        @dataclass
+        class _Wrong:
+            a: int = 1
+            b: int  # type: ignore[misc]
+
+    with pytest.raises(TypeError, match="Cannot overwrite attribute __setattr__"):
+
+        @dataclass(frozen=True)
+        class _Own:
+            a: int
+
+            def __setattr__(self, name, value):
+                raise NotImplementedError
+
+
+Carried: type
+"""Where a copy that was pickled finds its class."""
+
+
+def test_values_are_copied_and_pickled(deferred, monkeypatch):
+    kind = dataclass(frozen=True, slots=True)(
+        type("Carried", (), {"__annotations__": {"a": int}, "__module__": __name__})
+    )
+    monkeypatch.setattr(sys.modules[__name__], "Carried", kind, raising=False)
+    assert copy.copy(kind(3)) == pickle.loads(pickle.dumps(kind(3))) == kind(3)
+
+
+def test_many_threads_may_be_the_first(deferred):
+    kind = classes().Frozen
+    with ThreadPoolExecutor(16) as pool:
+        made = list(pool.map(kind, range(400)))
+    assert [one.a for one in made] == list(range(400))
+
+
+def test_it_is_installed_once(deferred):
+    before = getattr(BUILDER, METHOD)
+    deferring.install()
+    assert getattr(BUILDER, METHOD) is before
+    assert classes().Plain(1).a == 1

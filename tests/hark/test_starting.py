@@ -1,0 +1,43 @@
+"""What commands do first: modules from trusted places alone, classes made quickly, no search for garbage."""
+
+import subprocess
+import sys
+
+BEGIN = """
+import dataclasses, gc, sys
+from hark import starting
+starting.begin()
+"""
+
+
+def said(code, **named):
+    out = subprocess.run(
+        [sys.executable, "-c", BEGIN + code], capture_output=True, check=True, text=True, **named
+    )
+    return out.stdout.split()
+
+
+def test_nothing_is_imported_from_the_current_directory(tmp_path):
+    (tmp_path / "planted.py").write_text("print('planted')")
+    code = "try:\n import planted\nexcept ImportError:\n print('refused')"
+    assert said(code, cwd=tmp_path) == ["refused"]
+    control = subprocess.run(
+        [sys.executable, "-c", "import planted"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert control.stdout == b"planted\n"
+
+
+def test_methods_of_dataclasses_are_compiled_later():
+    code = "@dataclasses.dataclass\nclass A:\n a: int\nprint(vars(A)['__init__'].__code__.co_name)"
+    assert said(code) == ["later" if sys.version_info >= (3, 13) else "__init__"]
+
+
+def test_garbage_is_searched_for_again_but_not_among_what_was_loaded():
+    assert said("starting.hold_collector(); print(gc.isenabled())") == ["False"]
+    released = "starting.hold_collector(); starting.release_collector(); "
+    code = f"{released} print(gc.isenabled(), gc.get_freeze_count() > 999)"
+    assert said(code) == ["True", "True"]
+
+
+def test_who_held_no_collector_releases_none():
+    assert said("starting.release_collector(); print(gc.isenabled(), gc.get_freeze_count())") == ["True", "0"]
