@@ -21,7 +21,10 @@ LOOKS_A_SECOND: Final = 20
 SUPERVISOR_S: Final = 10.0
 """When `time` is up, the supervisor asks the agent to end and kills it 5 s later, if it is not stopped."""
 OURS: Final = 2
-"""Processes in the run's user namespace that are not the agent's: process 1 and the one that waits for it."""
+"""Processes in the run's user namespace that are not the agent's: process 1 and the one that waits for it.
+
+With published ports there is one more, `launcher.doorway`.
+"""
 _SLACK: Final = 1  # the kernel lets one more begin than is allowed, so that it can be seen
 _MIN_SPARE: Final = 1 << 30
 """What a process may have writable beyond the limit, or as much again. Most of that is never touched (thread
@@ -35,11 +38,11 @@ type Measure = Callable[[str], int]
 """Takes the name of a process in /proc. MUST raise FileNotFoundError or ProcessLookupError if it is gone."""
 
 
-def impose(limits: Limits) -> None:
+def impose(limits: Limits, *, doorway: bool = False) -> None:
     """Put the calling process, and all it starts, under what the kernel can hold."""
     if limits.processes is not None:
         # Counted in the run's own user namespace since Linux 5.14: the caller's other processes are not.
-        _lower(resource.RLIMIT_NPROC, OURS + limits.processes + _SLACK)
+        _lower(resource.RLIMIT_NPROC, OURS + doorway + limits.processes + _SLACK)
     if limits.memory is not None:
         _lower(resource.RLIMIT_DATA, _writable(limits.memory))
     if limits.disk is not None:

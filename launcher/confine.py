@@ -69,7 +69,7 @@ def become(agent: Agent) -> NoReturn:
             step = "fix the layout of addresses"
             kernel.no_address_randomisation()
         step = "set the policy's limits"
-        ceilings.impose(agent.plan.limits)
+        ceilings.impose(agent.plan.limits, doorway=bool(agent.plan.published))
         step = "install the system call filter"
         listener = seccomp.install(agent.filter, listen=not agent.plan.nested, unheard=agent.unheard)
         if listener is not None:

@@ -191,6 +191,23 @@ time.sleep(0.5)
 print("ten")
 """
     assert python(program, limits=Limits(processes=10), who=who).out == "ten\n"
+    assert python(program, limits=Limits(processes=10), who=who, published=(8000,)).out == "ten\n"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("counted", [True, False], ids=["as it is", "without the one more"])
+def test_a_published_port_does_not_hide_that_the_number_of_processes_was_passed(
+    who: str, counted: bool
+) -> None:
+    """Its process counts for the kernel: with too little room a fork fails, and nobody is told of a limit."""
+    impose = ceilings.impose
+    change = None if counted else without(ceilings, "impose", lambda limits, **_: impose(limits))
+    bomb = BOMB.replace("PAUSE", "1")
+    result = python(bomb, limits=Limits(processes=20), who=who, published=(8000,), change=change)
+    assert result.ended is not None, result.error
+    limit = result.ended.limit
+    assert (limit or "").startswith("limits.processes was reached: 21 ") if counted else limit is None
 
 
 @pytest.mark.attack
