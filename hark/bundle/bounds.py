@@ -161,7 +161,7 @@ def encode_as(kind: Kind, event: tuple[Any, ...], salt: bytes = b"") -> bytes:
     plan = _PLANS.get(kind.event)
     if plan is None:
         plan = _PLANS[kind.event] = Plan(kind.name, kind.layout)
-    return plan.payload(event, (_SALT, cbor.encode(salt)) if salt else ())
+    return plan.payload(event, (_SALT, *cbor.string(salt)) if salt else ())
 
 
 def decode_as(kind: Kind, payload: bytes) -> Any:

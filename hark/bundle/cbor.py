@@ -9,6 +9,7 @@ Not done here: which keys a map must have (`hark.bundle.fields`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from struct import Struct
 from typing import Final
@@ -35,6 +36,11 @@ _SHORT: Final = tuple(
     for major in range(6)
 )
 """Heads whose argument fits into one byte, by major type: nearly all that there are."""
+_LONG: Final = tuple(
+    (limit, Struct(f">B{code}").pack, info)
+    for limit, code, info in ((1 << 16, "H", 25), (1 << 32, "I", 26), (1 << 64, "Q", 27))
+)
+"""Below what an argument is written so, how, and the additional information that says it."""
 _PAIR: Final = _SHORT[_LIST][2]
 _first: Final = itemgetter(0)
 
@@ -119,9 +125,58 @@ def _write_map(out: list[bytes], items: Collection[tuple[object, object]]) -> No
         write(out, item)
 
 
+# What follows writes the values of which an exchange has most, as `write` does, without a call for each.
+
+
 def map_head(size: int) -> bytes:
     """What a map of `size` keys begins with."""
     return _head(_MAP, size)
+
+
+def string(value: str | bytes) -> tuple[bytes, bytes]:
+    """A text or a string of bytes, in two pieces."""
+    if type(value) is str:
+        text, major = value.encode("utf-8", "backslashreplace"), _TEXT
+    else:
+        text, major = value, _BYTES  # type: ignore[assignment]
+    size = len(text)
+    return _SHORT[major][size] if size < 256 else _head(major, size), text
+
+
+def uint(value: int) -> bytes:
+    """A number from 0 on."""
+    return _SHORT[_UINT][value] if value < 256 else _head(_UINT, value)
+
+
+def write_texts(out: list[bytes], texts: Mapping[object, object]) -> bool:
+    """Write a map of text to text; False, and nothing, where it is none, or `write` has to look closer."""
+    short, pairs = _SHORT[_TEXT], []
+    try:
+        for key, text in texts.items():
+            if type(key) is not str or type(text) is not str:
+                return False
+            name, value = key.encode(), text.encode()
+            pairs.append((short[len(name)] + name, short[len(value)] + value))
+    except (UnicodeEncodeError, IndexError):  # to be escaped, which may make two keys one; or long
+        return False
+    pairs.sort()
+    out.append(_head(_MAP, len(pairs)))
+    out.extend(chain.from_iterable(pairs))
+    return True
+
+
+def write_pairs(out: list[bytes], pairs: Sequence[object]) -> bool:
+    """Write a list of pairs of bytes; False, and nothing, where it is none, or `write` has to look closer."""
+    short, parts = _SHORT[_BYTES], [_head(_LIST, len(pairs))]
+    for pair in pairs:
+        if type(pair) is not tuple or len(pair) != 2:
+            return False
+        name, value = pair
+        if type(name) is not bytes or type(value) is not bytes or len(name) > 255 or len(value) > 255:
+            return False
+        parts += (_PAIR, short[len(name)], name, short[len(value)], value)
+    out += parts
+    return True
 
 
 def _key(key: object) -> bytes:
@@ -136,9 +191,9 @@ def _key(key: object) -> bytes:
 def _head(major: int, argument: int) -> bytes:
     if argument < 256:
         return _SHORT[major][argument]
-    for info, (layout, _) in _WIDTHS.items():
-        if argument >> (8 * layout.size) == 0:
-            return bytes((major << 5 | info,)) + layout.pack(argument)
+    for limit, pack, info in _LONG:
+        if argument < limit:
+            return pack(major << 5 | info, argument)
     raise RecordError(f"{argument} does not fit into 64 bits: it cannot be recorded")
 
 

@@ -138,6 +138,34 @@ def dump(name: str, layout: Layout, values: tuple[Any, ...]) -> dict[int, Any]:
     return result
 
 
+_PLAIN: Final[Mapping[str, type]] = {
+    TEXT.words: str,
+    BYTES.words: bytes,
+    HASH.words: bytes,
+    INT.words: int,
+    UINT.words: int,
+    PAIRS.words: tuple,
+    TEXT_MAP.words: dict,
+}
+"""The type of most values of a shape."""
+_EMPTY: Final = {kind: cbor.encode(kind() if kind in (str, int) else None) for kind in _PLAIN.values()}
+
+
+def _quickly(out: list[bytes], kind: type, shape: Shape, value: Any) -> bool:
+    """Write a value that is not empty, if it is one of the usual."""
+    if kind is str or (kind is bytes and shape is BYTES):
+        out += cbor.string(value)
+    elif kind is int and 0 < value < 1 << 63:
+        out.append(cbor.uint(value))
+    elif kind is dict:
+        return cbor.write_texts(out, value)
+    elif kind is tuple:
+        return cbor.write_pairs(out, value)
+    else:
+        return False
+    return True
+
+
 class Plan:
     """One layout, ready to be written. `payload` is `cbor.encode` of what `dump` returns, in one pass."""
 
@@ -149,15 +177,27 @@ class Plan:
             raise ValueError(f"the keys of {name} are not in the order in which they are written")
         self._name = name
         self._rows = [
-            (key, spelled, shape, shape.every, shape.given)
+            (key, spelled, shape, shape.every, shape.given, _PLAIN.get(shape.words))
             for (key, shape), spelled in zip(layout.items(), keys, strict=True)
         ]
 
     def payload(self, values: tuple[Any, ...], more: tuple[bytes, ...] = ()) -> bytes:
         """The map that stands for `values`, and for `more`: one key behind all of them, and its value."""
         out, count = [b""], 1 if more else 0
-        for (key, spelled, shape, every, given), value in zip(self._rows, values, strict=True):
-            if type(value) is not every and not shape.fits(value):
+        for (key, spelled, shape, every, given, plain), value in zip(self._rows, values, strict=True):
+            kind = type(value)
+            if kind is plain:  # it fits, and most values are such
+                if not value:
+                    if key < FIRST_EXTRA:
+                        out += (spelled, _EMPTY[kind])
+                        count += 1
+                    continue
+                out.append(spelled)
+                if _quickly(out, kind, shape, value):
+                    count += 1
+                    continue
+                out.pop()
+            if kind is not every and not shape.fits(value):
                 raise _misfit(self._name, key, shape)
             if not value and key >= FIRST_EXTRA and (given is None or not isinstance(value, given)):
                 continue

@@ -1,5 +1,7 @@
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hark.bundle import cbor, fields
@@ -88,6 +90,32 @@ def test_a_plan_writes_what_the_map_would_be_encoded_to(data, names, first):
         raw = fields.dump("thing", layout, some)
         assert plan.payload(some) == cbor.encode(raw)
         assert plan.payload(some, (cbor.encode(99), cbor.encode(b"s"))) == cbor.encode(raw | {99: b"s"})
+
+
+ANY_TEXT = st.text(max_size=4) | st.sampled_from(["\ud800", "\\ud800", "n" * 255, "n" * 256, "\xe9" * 200])
+ANY_BYTES = st.binary(max_size=4) | st.sampled_from([bytes(32), bytes(255), bytes(256), bytes(70_000)])
+ANY = (
+    st.booleans()
+    | st.integers(-(1 << 65), 1 << 65)
+    | st.sampled_from([255, 256, (1 << 16) - 1, 1 << 16, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63])
+    | ANY_TEXT
+    | ANY_BYTES
+    | st.dictionaries(ANY_TEXT | st.integers(0, 9), ANY_TEXT | ANY_BYTES, max_size=4)
+    | st.lists(st.tuples(ANY_BYTES, ANY_BYTES | ANY_TEXT) | ANY_TEXT, max_size=3).map(tuple)
+)
+
+
+@settings(max_examples=1000)
+@given(st.sampled_from(sorted(SHAPES)), ANY, st.sampled_from((1, 40)))
+def test_a_plan_writes_or_refuses_any_value_as_the_map_is(name, value, key):
+    layout = {key: getattr(fields, name)}
+    try:
+        expected = cbor.encode(fields.dump("thing", layout, (value,)))
+    except RecordError as error:
+        with pytest.raises(RecordError, match=re.escape(str(error))):
+            fields.Plan("thing", layout).payload((value,))
+    else:
+        assert fields.Plan("thing", layout).payload((value,)) == expected
 
 
 @pytest.mark.parametrize("name", SHAPES)
