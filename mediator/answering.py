@@ -18,7 +18,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
-from mediator import answers, bodies
+from mediator import answers, bodies, heads
 from mediator.answers import passed_trailers
 from mediator.bodies import StoppedError
 from mediator.ending import DISCARD_S
@@ -75,7 +75,7 @@ class Answering(Talking):
         if wrong:
             yield from self._fail(wrong)
             return
-        response.headers = http.Headers(headers)
+        response.data.headers = heads.fields(headers)
         if switched:
             yield from self._begin_talk(response, headers)
             return

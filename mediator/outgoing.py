@@ -12,6 +12,7 @@ from mitmproxy import http
 from mitmproxy.net.http.validate import validate_headers
 
 from hark.policy.decide import Deny
+from mediator import heads
 from mediator.fields import values_of
 from mediator.judgement import Asked, Forward, Refusal, judge
 from mediator.link import Link
@@ -69,19 +70,15 @@ def head(
     path, headers = forward.path, _framed(forward.headers, request, framing)
     if forward.signing is not None:
         path, headers = _signed(request, forward.signing, path, headers, body)
-    return http.Request(
+    return heads.request(
+        request.data.method,
+        path,
+        headers,
+        request.data.http_version,
         host=link.target.host,
         port=link.target.port,
-        method=request.data.method,
         scheme=link.protocol.encode(),
         authority=request.data.authority if request.is_http2 else b"",
-        path=path,
-        http_version=request.data.http_version,
-        headers=headers,
-        content=None,
-        trailers=None,
-        timestamp_start=0,
-        timestamp_end=None,
     )
 
 

@@ -9,14 +9,12 @@ Not done here: HTTP/2, which is `mediator.wire_h2`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import h11
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
 from mitmproxy.connection import ConnectionState
-from mitmproxy.net.http import http1
-from mitmproxy.net.http.validate import parse_content_length
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
@@ -40,7 +38,7 @@ from mitmproxy.proxy.layers.http._http1 import (
     make_body_reader,
 )
 
-from mediator import unchecked  # noqa: F401  # its import is what it does
+from mediator import heads, unchecked  # noqa: F401  # its import is what it does
 from mediator.fields import values_of
 from mediator.pages import raw_response
 from mediator.settled import SettledHook
@@ -112,19 +110,22 @@ class _TrailingConnection(Http1Connection):
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         """Write a part of a message; the end of a body with the trailers that came before it."""
-        if isinstance(event, (RequestData, ResponseData)):
+        kind = type(event)
+        if kind is RequestData or kind is ResponseData:
+            data = cast(RequestData | ResponseData, event).data
             if event.stream_id != self.stream_id:
                 raise RuntimeError("a body of another message")
-            if event.data:
-                data = b"%x\r\n%s\r\n" % (len(event.data), event.data) if self._chunked else event.data
-                yield commands.SendData(self.conn, data)
+            if data:
+                yield commands.SendData(
+                    self.conn, b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data
+                )
             return
         if isinstance(event, (RequestEndOfMessage, ResponseEndOfMessage)) and self._sent_all(event):
             trailers, self._pending = self._pending, None
             if self._chunked:
                 lines = b"".join(b"%s: %s\r\n" % field for field in trailers.fields) if trailers else b""
                 yield commands.SendData(self.conn, b"0\r\n" + lines + b"\r\n")
-            from_agent = isinstance(event, RequestEndOfMessage)
+            from_agent = kind is RequestEndOfMessage
             yield from self.mark_done(request=from_agent, response=not from_agent)
             return
         if isinstance(event, (RequestTrailers, ResponseTrailers)):
@@ -133,9 +134,17 @@ class _TrailingConnection(Http1Connection):
         if isinstance(event, (RequestHeaders, ResponseHeaders)):
             message = event.request if isinstance(event, RequestHeaders) else event.response
             self._pending = None
-            encodings = values_of(message.headers.fields, b"transfer-encoding")
-            self._chunked = any(b"chunked" in encoding.lower() for encoding in encodings)
+            encodings = values_of(message.data.headers.fields, b"transfer-encoding")
+            self._chunked = bool(encodings) and any(b"chunked" in one.lower() for one in encodings)
+            head = self._head_of(event)
+            if head is not None:
+                yield commands.SendData(self.conn, head)
+                return
         yield from super().send(event)
+
+    def _head_of(self, event: RequestHeaders | ResponseHeaders) -> bytes | None:
+        """Begin a message and return its head; None where mitmproxy has more to do for it."""
+        raise NotImplementedError
 
     def _sent_all(self, event: RequestEndOfMessage | ResponseEndOfMessage) -> bool:
         """Tell whether the end of a message is in its framing; else mitmproxy knows how to say it.
@@ -208,6 +217,14 @@ class AgentHttp1(_TrailingConnection, Http1Server):
         elif both:
             self._next_waits = bool(self.buf) and self.state == self.read_headers
 
+    def _head_of(self, event: RequestHeaders | ResponseHeaders) -> bytes | None:
+        if not isinstance(event, ResponseHeaders) or event.stream_id != self.stream_id:
+            raise RuntimeError("the head of another answer")
+        if event.response.data.http_version != b"HTTP/1.1":
+            return None
+        self.response = event.response
+        return heads.response_head(event.response)
+
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         """Write a part of an answer."""
         return self._send_interim(event) if isinstance(event, InterimHeaders) else super().send(event)
@@ -216,7 +233,7 @@ class AgentHttp1(_TrailingConnection, Http1Server):
         """Write an interim answer. HTTP/1.0 knows nothing of such."""
         if self.request is not None and self.request.http_version != "HTTP/1.0":
             event.response.http_version = "HTTP/1.1"
-            yield commands.SendData(self.conn, http1.assemble_response_head(event.response))  # type: ignore[no-untyped-call]
+            yield commands.SendData(self.conn, heads.response_head(event.response))
 
     def wait(self, event: events.Event) -> CommandGenerator[None]:
         """Wait for the answer. Without TLS the end of what an agent says is not yet the end of its interest:
@@ -245,8 +262,8 @@ class AgentHttp1(_TrailingConnection, Http1Server):
                 yield from self._refuse("431 Request Header Fields Too Large", "its head is too long")
             return
         try:
-            self.request = http1.read_request_head([bytes(line) for line in lines])
-            size = _announced(self.request)
+            self.request = heads.read_request([bytes(line) for line in lines])
+            size = heads.announced(self.request)
             http1_only(self.request)
         except ValueError as error:
             yield from self._refuse("400 Bad Request", _first_words(error))
@@ -274,6 +291,14 @@ class UpstreamHttp1(_TrailingConnection, Http1Client):
     _Trailers = ResponseTrailers
     _interim = 0
 
+    def _head_of(self, event: RequestHeaders | ResponseHeaders) -> bytes | None:
+        if not isinstance(event, RequestHeaders) or self.stream_id is not None:
+            raise RuntimeError("a head while another request is under way")
+        if event.request.data.http_version != b"HTTP/1.1":
+            return None
+        self.stream_id, self.request = event.stream_id, event.request
+        return heads.request_head(event.request)
+
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
         """Read a response's head; one that never ends, or that nobody asked for, closes the connection."""
         if isinstance(event, events.DataReceived) and self.request is not None:
@@ -285,13 +310,33 @@ class UpstreamHttp1(_TrailingConnection, Http1Client):
             if len(self.buf) > MAX_HEAD:
                 yield from self._broken("the answer's head is too long")
                 return
+            lines = self.buf.maybe_extract_lines()
+            if lines:
+                yield from self._read_answer(self.request, [bytes(line) for line in lines], event)
+            return
         yield from super().read_headers(event)
+
+    def _read_answer(
+        self, asked: http.Request, lines: list[bytes], event: events.DataReceived
+    ) -> CommandGenerator[None]:
+        if self.stream_id is None:
+            raise RuntimeError("an answer without a request")
+        try:
+            self.response = response = heads.read_response(lines)
+            size = heads.answer_announced(asked, response)
+        except ValueError as error:
+            yield from self._broken(f"Cannot parse HTTP response: {error}")
+            return
+        yield ReceiveHttp(ResponseHeaders(self.stream_id, response, size == 0))
+        self.body_reader = make_body_reader(size)
+        self.state = self.read_body
+        yield from self.state(event)
 
     def _read_interim(self) -> CommandGenerator[None]:
         """Take whole 1xx heads out of the buffer. 101 stays: it is no interim answer. Raises ValueError."""
         while self._interim_waits():
             lines = self.buf.maybe_extract_lines() or []
-            response = http1.read_response_head([bytes(line) for line in lines])
+            response = heads.read_response([bytes(line) for line in lines])
             self._interim += 1
             if self._interim > MAX_INTERIM:
                 raise ValueError("it said more than a hundred times that it has no answer yet")
@@ -300,7 +345,9 @@ class UpstreamHttp1(_TrailingConnection, Http1Client):
 
     def _interim_waits(self) -> bool:
         whole = bytes(self.buf)
-        interim = whole[9:10] == b"1" and whole[9:12] != b"101" and whole[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ")
+        if whole[9:10] != b"1":
+            return False
+        interim = whole[9:12] != b"101" and whole[:9] in (b"HTTP/1.1 ", b"HTTP/1.0 ")
         return interim and any(end in whole for end in _HEAD_END)
 
     def _broken(self, why: str) -> CommandGenerator[None]:
@@ -334,21 +381,9 @@ def _goes_on(request: http.Request | None, response: http.Response | None) -> bo
     return names.count(b"content-length") == 1 and not special
 
 
-def _announced(request: http.Request) -> int | None:
-    """Return the length of a request's body, None where it comes in chunks. Raises ValueError."""
-    fields = request.headers.fields
-    if not values_of(fields, b"transfer-encoding"):
-        match values_of(fields, b"content-length"):
-            case []:
-                return 0
-            case [length] if length:
-                return parse_content_length(length)
-    return http1.expected_http_body_size(request)
-
-
 def http1_only(request: http.Request) -> None:
     """Raise ValueError for a version that HTTP/1 framing does not know."""
-    if request.http_version not in ("HTTP/1.0", "HTTP/1.1"):
+    if request.data.http_version not in (b"HTTP/1.0", b"HTTP/1.1"):
         raise ValueError(f"{request.http_version} is not HTTP/1")
 
 
