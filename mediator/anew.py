@@ -185,10 +185,12 @@ class Anew(Ending):
         `size` is that of the whole body as it is sent, None where it is sent in pieces.
         """
         target = self.link.target
-        connection, error = yield GetHttpConnection((target.host, target.port), self.link.tls, None)
-        if error is not None:
-            yield from self._fail(error)
-            return
+        connection = None if self.idle is None or self._played else self.idle()
+        if connection is None:
+            connection, error = yield GetHttpConnection((target.host, target.port), self.link.tls, None)
+            if error is not None:
+                yield from self._fail(error)
+                return
         self._upstream = connection
         self._server = Server.HEAD
         yield SendHttp(RequestHeaders(self.stream_id, self._outgoing_head(size), end_stream), connection)

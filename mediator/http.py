@@ -40,6 +40,10 @@ MAX_PLAYED: Final = 1 << 20  # that waits for windows: more than what waited whe
 MAX_FRAMES: Final = 1024  # of HTTP/2, where windows bound the bytes: frames may be empty
 
 
+_DIRECT: Final = (Exchange, AgentHttp1)
+"""Layers whose events `AgentHttp` hands out as `Layer.handle_event` would: paused by a command that waits."""
+
+
 class Drained(events.ConnectionEvent):
     """What waited to be written to a connection has been written."""
 
@@ -119,7 +123,9 @@ class AgentHttp(HttpLayer):
 
     def event_to_child(self, child: layer.Layer, event: events.Event) -> layer.CommandGenerator[None]:
         """Pass an event on and carry out what comes of it, as mitmproxy does but told apart by type."""
-        for command in child.handle_event(event):
+        direct = type(child) in _DIRECT and child._paused is None  # noqa: SLF001
+        steps = child._handle_event(event) if direct else child.handle_event(event)  # noqa: SLF001
+        for command in steps:
             kind = type(command)
             if kind is commands.SendData:
                 yield command
@@ -128,6 +134,11 @@ class AgentHttp(HttpLayer):
                 yield from self.event_to_child(self.connections[sent.connection], sent.event)
             elif kind is ReceiveHttp:
                 yield from self._received(cast(ReceiveHttp, command).event)
+            elif direct and command.blocking is True:
+                command.blocking = child
+                child._paused = layer.Paused(command, steps)  # noqa: SLF001
+                yield from self._carry_out(command, child)
+                return
             else:
                 yield from self._carry_out(command, child)
 
@@ -159,6 +170,7 @@ class AgentHttp(HttpLayer):
         """Begin an exchange."""
         exchange = Exchange(_forked(self.context), stream_id, self._link)
         exchange.context.layers.clear()  # else it stands in there itself: a circle
+        exchange.idle = self._idle
         self.streams[stream_id] = exchange  # type: ignore[assignment]
         yield from self.event_to_child(exchange, events.Start())
 
@@ -184,6 +196,15 @@ class AgentHttp(HttpLayer):
                 yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (connection, None)))
                 return
         yield from self._open(event)
+
+    def _idle(self) -> Connection | None:
+        """Return the connection that an exchange gets at once, if there is one: what most get."""
+        for connection, spoken in self.connections.items():
+            if type(connection) is Server and not isinstance(spoken, PlayedServer):
+                waits = connection in self.waiting_for_establishment or self._leaves(connection)
+                fits = connection.connected and (connection.alpn == H2 or self.context.client.alpn != H2)
+                return connection if fits and not waits else None
+        return None
 
     def _play(self, event: GetHttpConnection, playback: Playback) -> layer.CommandGenerator[None]:
         """Let the recording answer. Its server has an address and is never opened."""

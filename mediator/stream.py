@@ -4,6 +4,7 @@ Not done here: anything that decides. `mediator.asking` is the agent's half, `me
 server's, `mediator.ending` what goes wrong, and `mediator.exchange` tells each of them what happened.
 """
 
+from collections.abc import Callable
 from enum import Enum, auto
 
 from mitmproxy import http
@@ -47,6 +48,9 @@ class Server(Enum):
 
 class Stream(layer.Layer):
     """One stream of the agent's connection, without what happens on it."""
+
+    idle: Callable[[], Connection | None] | None = None
+    """Returns a connection to the link's target over which a request may go now, if there is one."""
 
     def __init__(self, context: Context, stream_id: int, link: Link) -> None:
         super().__init__(context)
