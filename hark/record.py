@@ -20,7 +20,7 @@ from hark.policy.decide import UNSAFE_ALLOW_ALL
 from hark.policy.model import HostRule, Policy
 from hark.policy_file import OVERRULED
 from hark.preparation import Prepared
-from launcher import ceilings
+from launcher import ceilings, processors
 from launcher.plan import Access
 from launcher.report import Facts
 
@@ -125,6 +125,7 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         *ceilings.in_force(plan.limits),
         *_supervised(prepared.policy),
     )
+    counts = plan.processors or processors.here()
     return Boundary(
         landlock_abi=facts.landlock_abi,
         kernel=f"{facts.kernel} {facts.machine}",
@@ -136,6 +137,8 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         withheld=tuple(_utf8(line) for line in kept_back),
         notes=tuple(_utf8(line) for line in notes),
         waits_for_all=plan.wait_for_all,
+        processors=counts.usable,
+        online=counts.online,
     )
 
 

@@ -34,7 +34,7 @@ from hark.replay import clocklog
 from hark.searching import SYSTEM, Found, Places, search
 from hark.throwaway import Throwaway
 from hark.visible import visible
-from launcher import ssh, system
+from launcher import processors, ssh, system
 from launcher.identity import may_be_seen
 from launcher.pages import EPOCHS
 from launcher.plan import Access, Grant, Plan
@@ -132,13 +132,14 @@ def stage(
     once = with_stubs(_once(grants), servers.needs)
     files = dict(_mounted(recalled, folders))
     controlled = _controlled(recalled, environ, once, nested=policy.nested_sandboxes)
+    counts = None if policy.nested_sandboxes else _processors(recalled)
     plan = Plan(
         argv=(found.shown_as, *recalled.start.argv[1:]),
         executable=found.inside,
         workdir=workdir,
         env=dict(recalled.env),
         grants=once,
-        files={**ssh.client_files(), **servers.files, **files},
+        files={**ssh.client_files(), **servers.files, **files, **_counted(counts)},
         masked=tuple(dict.fromkeys((*_masked(recalled, folders), *lent.masked))),
         protected=tuple(_kept_back(recalled, _PROTECTED)),
         hidden=own_places(environ),
@@ -149,6 +150,7 @@ def stage(
         nested=policy.nested_sandboxes,
         shim=controlled.shim,
         seed=controlled.seed,
+        processors=counts,
         fixed_addresses=bool(controlled.seed),
         published=tuple(one.port for one in policy.publish),
         seen_as=_seen_as(recalled),
@@ -167,6 +169,7 @@ def stage(
         *_uncontrolled(controlled),
         *lent.notes(reference),
         *_differences(recalled, found, policy, given, once),
+        *_uncounted(recalled, plan),
     )
     return Staged(prepared, notes)
 
@@ -373,6 +376,32 @@ def _seen_as(recalled: Recalled) -> tuple[int, int] | None:
     if not all(may_be_seen(one) for one in ids):
         raise ReplayError(f"its agent ran as uid {ids[0]} and gid {ids[1]}, which no agent of hark's does")
     return ids
+
+
+def _processors(recalled: Recalled) -> processors.Processors | None:
+    """How many the agent is told that there are; None: as many as there are. Raises ReplayError."""
+    if recalled.boundary is None or not recalled.boundary.processors:
+        return None
+    counts = processors.Processors(recalled.boundary.processors, recalled.boundary.online)
+    if not processors.is_plausible(counts):
+        told = f"{counts.usable} processors of {counts.online}"
+        raise ReplayError(f"its agent was told of {told}, and no machine of hark's has that")
+    return None if counts == processors.here() else counts
+
+
+def _counted(counts: processors.Processors | None) -> Mapping[str, bytes]:
+    if counts is None or counts.online == processors.here().online:
+        return {}
+    return processors.files(counts.online, processors.read_file)
+
+
+def _uncounted(recalled: Recalled, plan: Plan) -> Iterator[str]:
+    counts = _processors(recalled)
+    if counts is not None and plan.processors is None:
+        yield (
+            f"its agent had {counts.usable} processors and has {processors.here().usable} here, which nested "
+            "sandboxes show as it is"
+        )
 
 
 def _executables(

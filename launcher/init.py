@@ -24,9 +24,10 @@ from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
 from launcher.covers import Covers
-from launcher.draws import open_page
+from launcher.draws import Draws, open_page
 from launcher.identity import Identity
 from launcher.plan import HOSTNAME, Plan
+from launcher.processors import Answers
 from launcher.refusals import Refusals, read_status
 from launcher.trees import Tree
 from launcher.view import Kind, View
@@ -154,14 +155,19 @@ def _spawn(
 ) -> tuple[int, Refusals | None] | None:
     """Start the agent; None, and the supervisor told why, if it could not be executed."""
     read, write = socket.socketpair()
-    architecture, draws = seccomp.architecture(), bool(inside.plan.seed) and not inside.plan.nested
+    architecture, plan = seccomp.architecture(), inside.plan
     agent = Agent(
-        plan=inside.plan,
+        plan=plan,
         view=inside.view,
         shown=shown,
         inherited=inside.inherited,
-        filter=seccomp.program(architecture, nested=inside.plan.nested, draws=draws),
-        unheard=seccomp.program(architecture, nested=inside.plan.nested),
+        filter=seccomp.program(
+            architecture,
+            nested=plan.nested,
+            draws=bool(plan.seed) and not plan.nested,
+            processors=plan.processors is not None and not plan.nested,
+        ),
+        unheard=seccomp.program(architecture, nested=plan.nested),
         terminal=terminal,
         status=write.fileno(),
     )
@@ -178,7 +184,9 @@ def _spawn(
         wire.send(inside.channel, "failed", kind, text)
         return None
     wire.send(inside.channel, "started")
-    return child, None if listener is None else Refusals(listener, inside.plan.seed, open_page())
+    return child, None if listener is None else Refusals(
+        listener, Draws(plan.seed, open_page()), Answers(plan.processors)
+    )
 
 
 def _ceilings(inside: Inside) -> ceilings.Ceilings:

@@ -11,6 +11,7 @@ from socket import socket
 from typing import Final
 
 from hark.policy.model import Limits
+from launcher.processors import Processors
 
 GATEWAY_V4: Final = "10.200.1.1"
 AGENT_V4: Final = "10.200.1.2"
@@ -83,6 +84,8 @@ class Plan:
     """Show the page and the log of `launcher.pages`, for the shims that serve clock and randomness."""
     seed: bytes = b""
     """What random bytes of the kernel's follow from, unless namespaces nest; empty: they are its own."""
+    processors: Processors | None = None
+    """How many the agent is told that there are, unless namespaces nest; None: as many as it may use here."""
     fixed_addresses: bool = False
     """No address randomisation: addresses get into what programs do (OpenSSL, id(), the order of sets)."""
     wait_for_all: bool = False

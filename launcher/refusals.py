@@ -1,4 +1,5 @@
-"""Calls that process 1 answers: a user namespace is refused, and random bytes come from the run's seed.
+"""Calls that process 1 answers: a user namespace is refused, random bytes follow from the run's seed, and a
+replay counts processors as they were recorded.
 
 Who was refused is told, so that the user hears of the setting, and so is who draws without a shim. The name
 is the program's own word (`prctl(PR_SET_NAME)`), good for a hint and for nothing else. The agent waits in its
@@ -11,28 +12,35 @@ import fcntl
 import os
 import socket
 import struct
+from collections.abc import Callable
 from typing import Final
 
 from launcher.draws import Draws, has_shim
 from launcher.numbers import NUMBERS
+from launcher.processors import Answers
 
 # include/uapi/linux/seccomp.h: struct seccomp_notif is 80 bytes (id, pid, flags, data), the response 24.
 _RECEIVE: Final = 0xC0502100
 _ANSWER: Final = 0xC0182101
 _IS_VALID: Final = 0x40082102
-_GETRANDOM: Final = NUMBERS["getrandom"]  # of either architecture: the filter notifies of no other by these
+# Of either architecture: the filter notifies of no other call by these numbers.
+_GETRANDOM: Final = NUMBERS["getrandom"]
+_GETAFFINITY: Final = NUMBERS["sched_getaffinity"]
 _NOTIFICATION_BYTES: Final = 80
 _MARK: Final = b"\0"  # goes with the descriptor: a stream cannot carry one alone, and no report begins so
 _REPORT_BYTES: Final = 1 << 16
+type Answer = Callable[[int, int, tuple[int, ...]], tuple[int, int]]
+"""MUST return value and error of the call of a thread, whose memory is the first argument."""
 MAX_NAMES: Final = 8  # programs named at the end of a run
 
 
 class Refusals:
     """The listening end of the agent's filter, and the names that were seen."""
 
-    def __init__(self, listener: int, seed: bytes = b"", page: int = -1) -> None:
+    def __init__(self, listener: int, draws: Draws | None = None, processors: Answers | None = None) -> None:
         self._listener = listener
-        self._draws = Draws(seed, page)
+        self._draws = draws or Draws(b"")
+        self._processors = processors or Answers(None)
         self._seen: set[tuple[str, str]] = set()
         self._reached: set[str] = set()
 
@@ -46,10 +54,13 @@ class Refusals:
         try:
             fcntl.ioctl(self._listener, _RECEIVE, notification)
             identifier, process, _flags, number = struct.unpack_from("=QIIi", notification)
-            name = _name(process)
+            arguments = struct.unpack_from("=6Q", notification, 32)
+            name, word, new = _name(process), "", False
             if number in _GETRANDOM:
                 word, new = "unreached", self._is_unreached(process, name)
-                value, error = self._draw(identifier, process, struct.unpack_from("=6Q", notification, 32))
+                value, error = self._write(identifier, process, arguments, self._draws.answer)
+            elif number in _GETAFFINITY:
+                value, error = self._write(identifier, process, arguments, self._processors.answer)
             else:
                 word, new, value, error = "refused", True, 0, -errno.EPERM
             fcntl.ioctl(self._listener, _ANSWER, struct.pack("=QqiI", identifier, value, error, 0))
@@ -63,7 +74,9 @@ class Refusals:
         self._seen.add(told)
         return told
 
-    def _draw(self, identifier: int, process: int, arguments: tuple[int, ...]) -> tuple[int, int]:
+    def _write(
+        self, identifier: int, process: int, arguments: tuple[int, ...], answer: Answer
+    ) -> tuple[int, int]:
         try:
             memory = os.open(f"/proc/{process}/mem", os.O_WRONLY | os.O_CLOEXEC)
         except OSError:
@@ -71,7 +84,7 @@ class Refusals:
         try:
             # Only now is it sure that the memory is that of who asked: its number may have been given on.
             fcntl.ioctl(self._listener, _IS_VALID, struct.pack("=Q", identifier))
-            return self._draws.answer(memory, process, arguments)
+            return answer(memory, process, arguments)
         finally:
             os.close(memory)
 

@@ -142,10 +142,11 @@ def _namespaces(more: int = 0, *, nested: bool) -> Block:
     ]
 
 
-def _judgements(*, nested: bool, draws: bool) -> dict[str, Block]:
+def _judgements(*, nested: bool, draws: bool, processors: bool) -> dict[str, Block]:
     return {
-        # Process 1 answers in the kernel's place (launcher.draws).
+        # Process 1 answers in the kernel's place (launcher.draws, launcher.processors).
         "getrandom": _give(_NOTIFY if draws else _ALLOW),
+        "sched_getaffinity": _give(_NOTIFY if processors else _ALLOW),
         "openat": _open(2),
         "open": _open(1),
         "ioctl": [_argument(1), *_one_of(_TYPING_IOCTLS, _refuse()), *_give(_ALLOW)],
@@ -212,17 +213,20 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def program(architecture: int, *, nested: bool = False, draws: bool = False) -> Block:
+def program(
+    architecture: int, *, nested: bool = False, draws: bool = False, processors: bool = False
+) -> Block:
     """The filter for one architecture. Judged calls come first: the kernel caches the others' verdicts.
 
-    `draws` notifies of each getrandom; it needs a listener, so it goes with no nesting.
+    `draws` notifies of each getrandom, `processors` of each sched_getaffinity; they need a listener, so they
+    go with no nesting.
     """
     missing = _refuse(errno.ENOSYS)
     block: Block = [(_LOAD, 0, 0, _ARCH_OFFSET)]
     block += [(_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[architecture]), *_give(_KILL_PROCESS)]
     # x32 calls have bit 30 set, so they are above the newest too.
     block += [(_LOAD, 0, 0, _NUMBER_OFFSET), (_JUMP_GREATER, 0, 1, NEWEST_KNOWN), *missing]
-    for name, judgement in _judgements(nested=nested, draws=draws).items():
+    for name, judgement in _judgements(nested=nested, draws=draws, processors=processors).items():
         number = NUMBERS[name][architecture]
         if number is not None:
             block += _case(number, judgement)

@@ -71,12 +71,11 @@ UNSHIMMED: Final = "makes its own system calls and is not linked against a libc,
 KERNEL_WRITES: Final = ("wall", "wall.strftime", "wall.clock_gettime", "sleep", "chance", "getrandom")
 STATIC: Final = (
     *KERNEL_WRITES, "getrandom.libc", "names", "/dev/random", "/dev/urandom", "proc uuid", "boot_id",
-    "set order", "folder", "cpus",
+    "set order", "folder",
 )  # fmt: skip
 OWN_READS: Final = "Bun reads files by system calls of its own, which no interposed library sees"
 OWN_WAKING: Final = "Bun wakes up every 100 ms; how often before a timer is due depends on the machine"
 BY_NANOTIME: Final = "the JVM seeds it with the monotonic clock, which keeps the machine's own rate"
-CPUS: Final = "the count is the machine's: no record of it is kept"
 NOT_COVERED: Final[dict[tuple[str, str], str]] = {
     **{("Go", source): UNSHIMMED for source in STATIC},
     **{("static C", source): UNSHIMMED for source in STATIC},
@@ -84,7 +83,6 @@ NOT_COVERED: Final[dict[tuple[str, str], str]] = {
     **{("Claude Code", source): OWN_READS for source in ("/dev/random", "/dev/urandom", "proc uuid")},
     ("Claude Code", "sleep"): OWN_WAKING,
     **{("OpenJDK", source): BY_NANOTIME for source in ("chance", "chance.threads", "set order")},
-    ("", "cpus"): CPUS,
     (
         "",
         "getrandom.handle",

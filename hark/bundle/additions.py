@@ -116,6 +116,10 @@ class Boundary(NamedTuple):
     """What could not be had on this host, in words."""
     waits_for_all: bool = False
     """Whether the run lasted until every process of the agent's had ended, and not only the first."""
+    processors: int = 0
+    """How many the agent might use, as it was told; 0 where that is not recorded."""
+    online: int = 0
+    """How many it was told that there are."""
 
 
 class McpMessage(NamedTuple):
@@ -239,7 +243,11 @@ ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(38, Snapshot, {1: TEXT, 2: HASH, 3: UINT, 4: BYTES, 5: BOOL}),
     Kind(39, ShimReport, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(40, FileResult, {1: TEXT, 2: UINT, 3: HASH, 4: BOOL}),
-    Kind(41, Boundary, {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS, 8: BOOL}),
+    Kind(
+        41,
+        Boundary,
+        {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS, 8: BOOL, 32: UINT, 33: UINT},
+    ),
     Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT, 7: UINT}),
     Kind(43, TokenSeen, {1: TEXT, 2: TEXT, 3: TEXT}),
     Kind(44, BodyHash, {1: UINT, 2: BOOL, 3: UINT, 4: HASH}),

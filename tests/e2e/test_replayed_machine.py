@@ -3,12 +3,15 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from hark.bundle import events as ev
 from tests.e2e.rig import Desk, ok
 from tests.e2e.test_replay import PYTHON, elsewhere, replay  # noqa: F401  (a fixture)
+from tests.support.rerecorded import replaced, retell
 
 pytestmark = pytest.mark.e2e
 
@@ -160,3 +163,43 @@ def test_commits_caches_and_databases_are_as_recorded(at: Desk) -> None:
         shutil.rmtree(at.project / made)
     diverged = ok(replay(at, "-workdir", at.project), 1)
     assert "REPLAY-DIVERGED" in diverged.stderr
+
+
+PROCESSORS = """
+import os
+from concurrent.futures import ThreadPoolExecutor
+print(os.cpu_count(), len(os.sched_getaffinity(0)), ThreadPoolExecutor()._max_workers > 0)
+print(open("/proc/stat").read().count("\\ncpu"), open("/sys/devices/system/cpu/online").read())
+"""
+
+
+@pytest.fixture
+def one_processor() -> Iterator[None]:
+    """Let what this thread starts run on one processor."""
+    all_of_them = os.sched_getaffinity(0)
+    if len(all_of_them) < 2:
+        pytest.skip("this machine has one processor")
+    os.sched_setaffinity(0, {min(all_of_them)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_of_them)
+
+
+def test_processors_are_counted_as_recorded(rootless: Desk, request: pytest.FixtureRequest) -> None:
+    printed = recorded(rootless, PROCESSORS)
+    unknown = rootless.project.parent / "unknown.hark"
+    retell(rootless.bundle, unknown, replaced(ev.Boundary, processors=0, online=0)).chmod(0o644)
+    request.getfixturevalue("one_processor")
+    equal(replay(rootless), printed)
+    assert ok(replay(rootless, "--trust-bundle", bundle=unknown)).stdout != printed
+
+
+def test_processors_of_another_machine_are_counted_as_there(at: Desk, elsewhere: Desk) -> None:  # noqa: F811
+    recorded(at, PROCESSORS)
+    elsewhere.bundle.unlink(missing_ok=True)
+    retell(at.bundle, elsewhere.bundle, replaced(ev.Boundary, processors=5, online=7))
+    elsewhere.bundle.chmod(0o644)
+    told = ok(replay(elsewhere, "--trust-bundle"))
+    assert told.stdout.split() == ["7", "5", "True", "7", "0-6"]
+    assert "hark: REPLAY-EQUAL, " in told.stderr

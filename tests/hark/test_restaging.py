@@ -17,6 +17,7 @@ from hark.recalled import Recalled, recall
 from hark.restaging import Given, Staged, policy_of, refuse_hostile, stage
 from hark.shim_library import NoLibraryError
 from hark.throwaway import Throwaway
+from launcher import processors
 from launcher.plan import Access
 from tests.support.recordings import BOUNDARY, ENV, PROJECT, bundle
 
@@ -260,3 +261,34 @@ def test_a_nested_replay_is_lent_nothing_that_a_mask_would_have_to_keep_from_it(
     assert lent.masked[0] in staged(tmp_path / "plain", folders).prepared.plan.masked
     with pytest.raises(PolicyError, match=r"nested = true cannot keep .*/cache/\.env"):
         staged(tmp_path, folders, policy=loaded(NESTED))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("counts", [(1 << 20, 4), (4, 0), (4, 1 << 63)])
+def test_counts_of_processors_that_no_machine_has_are_refused(
+    tmp_path: Path, folders: Throwaway, counts: tuple[int, int]
+) -> None:
+    processors, online = counts
+    told = BOUNDARY._replace(processors=processors, online=online)
+    with pytest.raises(ReplayError, match=f"told of {processors} processors of {online}, and no machine"):
+        staged(tmp_path, folders, boundary=told)
+
+
+def test_processors_are_shown_as_recorded_where_this_machine_has_others(
+    tmp_path: Path, folders: Throwaway
+) -> None:
+    """And said to be others where a nested agent asks the kernel itself."""
+    for name in ("same", "other", "nested"):
+        (tmp_path / name).mkdir()
+    own = processors.here()
+    same = BOUNDARY._replace(processors=own.usable, online=own.online)
+    other = BOUNDARY._replace(processors=own.usable + 1, online=own.online + 2)
+    plan = staged(tmp_path / "same", folders, boundary=same).prepared.plan
+    assert plan.processors is None
+    assert "/proc/stat" not in plan.files
+    plan = staged(tmp_path / "other", folders, boundary=other).prepared.plan
+    assert plan.processors == (own.usable + 1, own.online + 2)
+    assert plan.files["/sys/devices/system/cpu/online"] == f"0-{own.online + 1}\n".encode()
+    nested = staged(tmp_path / "nested", folders, boundary=other, policy=loaded(NESTED))
+    assert nested.prepared.plan.processors is None
+    assert f"its agent had {own.usable + 1} processors and has {own.usable} here" in " ".join(nested.notes)
