@@ -133,3 +133,37 @@ def test_a_command_line_of_run_that_makes_no_sense_is_125_and_not_the_agents_cod
     assert (code, out) == (125, "")
     assert err.startswith("hark: ")
     assert err.count("\n") == 1
+
+
+ENDING = """
+import atexit, sys, threading, time
+from hark.cli import main
+sys.argv = ["hark", "version"]
+atexit.register(lambda: print("told", flush=True))
+def slow():
+    time.sleep(0.1)
+    print("waited for", flush=True)
+{start}
+sys.exit(main.entry())
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "last", "taken_apart"),
+    [
+        ("", ["told"], False),
+        ("threading.Thread(target=slow, daemon=True).start()", ["told"], False),
+        ("threading.Thread(target=slow).start()", ["waited for", "told"], True),
+    ],
+)
+def test_the_process_ends_without_taking_itself_apart_unless_a_thread_is_waited_for(start, last, taken_apart):
+    program = ENDING.format(start=start)
+    done = subprocess.run([sys.executable, "-v", "-c", program], capture_output=True, text=True, check=True)
+    assert [line for line in done.stdout.splitlines() if line in ("told", "waited for")] == last
+    assert ("# cleanup" in done.stderr) is taken_apart
+
+
+def test_a_process_of_somebody_else_goes_on_behind_a_command():
+    program = "from hark.cli import main; code = main.entry(['nosuch']); print(code)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "2\n"
