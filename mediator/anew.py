@@ -153,7 +153,7 @@ class Anew(Ending):
         self._forward = judged
         headers = tuple(request.headers.fields)
         self._request_body = bodies.of_request(self.link, headers)
-        head = Head(request.data.method, request.data.path, headers, judged.tools, judged.body)
+        head = Head(request.data.method, request.data.path, headers, judged.tools, judged.body, judged.again)
         watch = Watch(self.link, head)
         refused = watch.opened()
         if refused is None and body is not None:

@@ -56,7 +56,9 @@ class Asking(Anew):
         data, headers = event.request.data, tuple(event.request.headers.fields)
         self._request_body = bodies.of_request(self.link, headers)
         self._may_ask_anew = self._is_alterable(event.request)
-        self._watch = Watch(self.link, Head(data.method, data.path, headers, judged.tools, judged.body))
+        self._watch = Watch(
+            self.link, Head(data.method, data.path, headers, judged.tools, judged.body, judged.again)
+        )
         refused = self._watch.opened()
         if refused is not None:
             yield from self._refuse(refused, body_follows=not event.end_stream)

@@ -61,6 +61,8 @@ class Forward:
     """How bodies are recorded."""
     tools: tuple[ToolRule, ...] | None = None
     """The tools that may be called (MCP); None: any."""
+    again: tuple[str, ...] | None = None
+    """The tools that a fork may call again, of what its recorded run did already; None: any."""
     websocket: bool = False
     """Whether the server may agree to a WebSocket."""
     signing: Signing | None = None
@@ -75,7 +77,7 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
     verdict = _verdict(asked, link)
     if isinstance(verdict, Deny):
         return Refusal(403, verdict)
-    again = _again(asked, link) if link.beyond else ""
+    again, again_tools = _again(asked, link) if link.beyond else ("", None)
     if again:
         return Refusal(403, Deny(again, ""))
     packed = _packed(asked, link)
@@ -97,6 +99,7 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
         wants_continue=bool(values_of(asked.headers, b"expect")),
         body=Body.WHOLE if by is None else by.body,
         tools=None if by is None else by.tools,
+        again=again_tools,
         websocket=handshake.wanted(asked.headers),
         signing=None if signed is None else signed.signing,
     )
@@ -166,19 +169,26 @@ def _verdict(asked: Asked, link: Link) -> Verdict:
     return verdict
 
 
-def _again(asked: Asked, link: Link) -> str:
-    """Say why a fork does not make a request that its recorded run made already; nothing where it may."""
-    from hark.patch.world import changes_world, websocket_changes_world
+def _again(asked: Asked, link: Link) -> tuple[str, tuple[str, ...] | None]:
+    """Say why a fork does not make a request that its recorded run made already; nothing where it may.
+
+    Beside it are the only tools that it may call then, if it may call no others.
+    """
+    from hark.patch.world import changes_world, tools_again, websocket_changes_world
 
     host = recorded_host(link.target, tls=link.tls)
+    tools: tuple[str, ...] | None = None
     for meant in meanings(asked.method, asked.path, asked.headers):
         if handshake.wanted(asked.headers):
             why = websocket_changes_world(host, meant.path, link.policy)
         else:
             why = changes_world(meant.method, host, meant.path, link.policy, asked.headers)
         if why:
-            return why
-    return ""
+            return why, None
+        found = tools_again(meant.method, host, meant.path, link.policy, asked.headers)
+        if found is not None:
+            tools = found if tools is None else tuple(tool for tool in tools if tool in found)
+    return "", tools
 
 
 def _packed(asked: Asked, link: Link) -> Refusal | None:

@@ -2,7 +2,8 @@
 
 What always holds: on the live side of a fork a request passes if its method is safe (RFC 9110, 9.2.1), if it
 only asks a model (`hark.patch.models`) or reads a repository, or if a rule of the policy in force marks it;
-all else is refused with the line that would mark it. Whether the policy allows it at all is judged apart.
+all else is refused with the line that would mark it. A mark that lists tools lets messages of MCP pass, by
+POST, and of the calls among them those of these tools. Whether the policy allows it at all is judged apart.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import Final
 from hark.bundle.fields import Pairs
 from hark.patch.models import model_api
 from hark.policy import wanted
-from hark.policy.decide import marked
+from hark.policy.decide import marked, marked_tools
 from hark.policy.host import HostError, split_authority
 from hark.policy.model import HTTPS_PORT, Policy, Speaks
 from hark.policy.paths import Spelled, spell
@@ -25,18 +26,35 @@ MARK: Final = "may_reexecute = true"
 
 
 def changes_world(sent_method: str, host: str, path: str, policy: Policy, headers: Pairs = ()) -> str:
-    """Return why a request is not made again, with the policy's line that marks it; empty where it may be."""
-    if sent_method in SAFE or model_api(sent_method, host, path, headers) is not None:
+    """Return why a request is not made again, with the policy's line that marks it; empty where it may be.
+
+    Where `tools_again` has tools, its body is still to be looked at.
+    """
+    if tools_again(sent_method, host, path, policy, headers) != ():
         return ""
+    what = f"{shown(sent_method)} to {shown(host)}{shown(path.partition('?')[0])}"
+    mend = _mend(host, sent_method, path)
+    some = '; of its tools alone: may_reexecute = ["TOOL"]' if _talks_mcp(sent_method, headers) else ""
+    return f"{what} may change the world, and a fork does not do that again; {mend}{some}"
+
+
+def tools_again(
+    sent_method: str, host: str, path: str, policy: Policy, headers: Pairs = ()
+) -> tuple[str, ...] | None:
+    """Return the tools that a request may call again; None where it may be made again whatever it asks."""
+    if sent_method in SAFE or model_api(sent_method, host, path, headers) is not None:
+        return None
     match spell(path):
         case Spelled(text) if sent_method == "POST" and text.endswith(FETCH):
-            return ""
+            return None
         case _:
             pass
     if _marked(policy, host, sent_method, path):
-        return ""
-    what = f"{shown(sent_method)} to {shown(host)}{shown(path.partition('?')[0])}"
-    return f"{what} may change the world, and a fork does not do that again; {_mend(host, sent_method, path)}"
+        return None
+    place = _place(host)
+    if place is None or sent_method != "POST":
+        return ()
+    return marked_tools(policy, *place, sent_method, path)
 
 
 def websocket_changes_world(host: str, path: str, policy: Policy) -> str:
@@ -65,9 +83,14 @@ def tool_changes_world(server: str, tool: str, policy: Policy) -> str:
     for known in policy.mcp:
         if known.name == server and tool in known.may_reexecute:
             return ""
+    mend = f"mark it in the policy: [mcp.{shown(server)}] may_reexecute = [{json.dumps(tool)}]"
+    return f"{not_again(server, tool)}; {mend}"
+
+
+def not_again(server: str, tool: str) -> str:
+    """Say that a tool is not called again."""
     return (
-        f"the tool {shown(tool)} of {shown(server)} may change the world, and a fork does not call it again; "
-        f"mark it in the policy: [mcp.{shown(server)}] may_reexecute = [{json.dumps(tool)}]"
+        f"the tool {shown(tool)} of {shown(server)} may change the world, and a fork does not call it again"
     )
 
 
@@ -78,9 +101,15 @@ def unmarked(policy: Policy) -> Policy:
     """
     return replace(
         policy,
-        allow=tuple(replace(rule, may_reexecute=False) for rule in policy.allow),
+        allow=tuple(replace(rule, may_reexecute=False, again_tools=()) for rule in policy.allow),
         mcp=tuple(replace(server, may_reexecute=()) for server in policy.mcp),
     )
+
+
+def _talks_mcp(sent_method: str, headers: Pairs) -> bool:
+    """Tell whether a request looks like one of MCP's, which takes either kind of answer to each POST."""
+    accepted = b",".join(value for name, value in headers if name.lower() == b"accept").lower()
+    return sent_method == "POST" and b"application/json" in accepted and b"text/event-stream" in accepted
 
 
 def _marked(policy: Policy, host: str, method: str, path: str) -> bool:

@@ -67,7 +67,7 @@ def holding(policy: Policy, host: str, port: int, now: datetime) -> tuple[Rule, 
     Nor does what a fork may ask again say anything of a connection.
     """
     return tuple(
-        replace(rule, name="", may_reexecute=False)
+        replace(rule, name="", may_reexecute=False, again_tools=())
         for rule in _covering(policy, host, port)
         if not _out_of_time(rule, now)
     )
@@ -78,14 +78,25 @@ def marked(policy: Policy, host: str, port: int | None, method: str | None, path
 
     A host without its port is one on either port of the web. Whether it is allowed at all is judged apart.
     """
+    return any(not rule.again_tools for rule in _marking(policy, host, port, method, path))
+
+
+def marked_tools(policy: Policy, host: str, port: int | None, method: str, path: str) -> tuple[str, ...]:
+    """Return the tools of MCP that rules mark, of those that a request could call by such a mark alone."""
+    marking = _marking(policy, host, port, method, path)
+    return tuple(dict.fromkeys(tool for rule in marking for tool in rule.again_tools))
+
+
+def _marking(policy: Policy, host: str, port: int | None, method: str | None, path: str) -> list[Rule]:
     ports = (HTTPS_PORT, HTTP_PORT) if port is None else (port,)
     spelled = spell(path)
-    return any(
-        rule.may_reexecute
+    return [
+        rule
+        for rule in policy.about(host)
+        if rule.may_reexecute
         and any(known in rule.ports for known in ports)
         and (rule.speaks is Speaks.TCP if method is None else not _but_for_time(rule, method, spelled))
-        for rule in policy.about(host)
-    )
+    ]
 
 
 def decide_name(policy: Policy, host: str, now: datetime) -> Verdict:

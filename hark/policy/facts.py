@@ -76,7 +76,9 @@ def _rule(rule: Rule) -> str:
         said.append(f"dialled at {rule.upstream}")
     if rule.body is Body.HASH:
         said.append("with bodies recorded as length and hash alone")
-    if rule.may_reexecute:
+    if rule.again_tools:
+        said.append(f"and a fork may call {_listed(rule.again_tools)} of MCP's tools again")
+    elif rule.may_reexecute:
         said.append(f"and a fork may {'connect' if rule.speaks is Speaks.TCP else 'make them'} again")
     return f"allowed: {', '.join(said)}"
 

@@ -117,6 +117,8 @@ class Rule:
     """For MCP over HTTP: the tools that may be called. None: any."""
     may_reexecute: bool = False
     """Whether a fork may ask it again, although it may change the world (`hark.patch.world`)."""
+    again_tools: tuple[str, ...] = ()
+    """For MCP over HTTP: the only tools that the mark is for. None: it is for all that the rule covers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,10 @@ def _rule(number: int, node: Node) -> Rule:
             table[key].fail(
                 f'{key} has no meaning with protocol = "tcp", whose bytes are recorded and not read'
             )
+    tools = tool_rules(table["tools"]) if "tools" in table else None
+    again, again_tools = (
+        _again(table["may_reexecute"], speaks, tools) if "may_reexecute" in table else (False, ())
+    )
     return Rule(
         host=host,
         ports=_ports(node, table, speaks),
@@ -72,9 +76,19 @@ def _rule(number: int, node: Node) -> Rule:
         until=quantities.moment(table["until"]) if "until" in table else None,
         upstream=address(table["upstream"]) if "upstream" in table else None,
         body=Body(table["body"].choice("whole", "hash")) if "body" in table else Body.WHOLE,
-        tools=tool_rules(table["tools"]) if "tools" in table else None,
-        may_reexecute=table["may_reexecute"].truth() if "may_reexecute" in table else False,
+        tools=tools,
+        may_reexecute=again,
+        again_tools=again_tools,
     )
+
+
+def _again(node: Node, speaks: Speaks, tools: tuple[ToolRule, ...] | None) -> tuple[bool, tuple[str, ...]]:
+    """Read what a fork may ask again: all or nothing, or calls of some tools."""
+    if not isinstance(node.value, list):
+        return node.truth(), ()
+    if speaks is Speaks.TCP:
+        node.fail('a list of tools has no meaning with protocol = "tcp"; write may_reexecute = true')
+    return True, reexecutable(node, tools, "tools")
 
 
 def _ports(node: Node, table: dict[str, Node], speaks: Speaks) -> tuple[int, ...]:
@@ -108,15 +122,13 @@ def _method(node: Node) -> str:
     return text
 
 
-def reexecutable(node: Node, tools: tuple[ToolRule, ...] | None) -> tuple[str, ...]:
-    """Read the names of tools that a fork may call again; each must be one that may be called."""
+def reexecutable(node: Node, tools: tuple[ToolRule, ...] | None, key: str) -> tuple[str, ...]:
+    """Read the names of tools that a fork may call again; each must be one that `key` lets be called."""
 
     def allowed(item: Node) -> str:
         name = _tool_name(item)
         if tools is not None and all(rule.name != name for rule in tools):
-            item.fail(
-                f"{node.name} names {name}, which allow_tools does not; add it there, or remove it here"
-            )
+            item.fail(f"{node.name} names {name}, which {key} does not; add it there, or remove it here")
         return name
 
     return node.each(allowed, some="it would mark nothing")

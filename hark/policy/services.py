@@ -127,7 +127,9 @@ def _server(name: str, node: Node) -> McpServer:
         secrets=held,
         tools=tools,
         workdir=path(table["workdir"]) if "workdir" in table else None,
-        may_reexecute=reexecutable(table["may_reexecute"], tools) if "may_reexecute" in table else (),
+        may_reexecute=reexecutable(table["may_reexecute"], tools, "allow_tools")
+        if "may_reexecute" in table
+        else (),
     )
 
 

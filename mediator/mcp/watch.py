@@ -3,10 +3,12 @@
 Where the rule lists tools, a request passes only if its body is whole, plain JSON-RPC in which every call is
 allowed, on whatever path it comes: what cannot be read is refused. Where it does not, nothing is refused and
 what cannot be read is merely not listed. Answers are only looked at: they pass at once and as they are.
+Where a fork may call some tools again and no others, its live requests are judged by that likewise.
 
 Not done here: calls in a query or a WebSocket; a rule with tools refuses the latter.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +23,7 @@ from hark.policy.model import ToolRule
 from mediator.held import Held
 from mediator.judgement import Refusal
 from mediator.link import Link
-from mediator.mcp.jsonrpc import Call, MessageError, Packet, Response, compact, read, readable
+from mediator.mcp.jsonrpc import MAX_NAME, Call, MessageError, Packet, Response, compact, read, readable
 from mediator.mcp.judge import Denied, answer, judge, unreadable
 from mediator.mcp.looks import Body, body_of
 from mediator.mcp.sessions import Key, Waiting
@@ -30,6 +32,7 @@ from mediator.text import as_text
 from mediator.transcript import MAX_WHOLE_BODY, Headers
 
 EVENTS: Final = b"text/event-stream"
+NO_MESSAGE: Final = "it is no message of MCP, and a fork may call some tools again and do nothing else here"
 _NO_UPGRADE: Final = (b"", b"h2c")
 """HTTP/2 in the clear, which Java's client always offers, is not passed on."""
 _SESSION: Final = b"mcp-session-id"
@@ -47,6 +50,8 @@ class Head:
     headers: Headers
     tools: tuple[ToolRule, ...] | None
     kept: Kept
+    again: tuple[str, ...] | None = None
+    """The tools that a fork may call again; None where that is not asked."""
 
     def values(self, name: bytes) -> list[bytes]:
         """Return the values of a header."""
@@ -68,7 +73,7 @@ class Watch:
     @property
     def strict(self) -> bool:
         """Tell whether the request must be held until it was judged."""
-        return self._head.tools is not None
+        return self._head.tools is not None or self._head.again is not None
 
     # The request
 
@@ -96,14 +101,26 @@ class Watch:
         if not self.strict and not _HINT.search(body):
             return None
         if not body:
-            return None
+            return None if self._head.again is None else _refused(400, NO_MESSAGE)
         try:
             packet = read(body)
         except MessageError as error:
-            return _refused(400, f"no tool call in it can be judged: {error}") if self.strict else None
+            unread = NO_MESSAGE if self._head.tools is None else "no tool call in it can be judged"
+            return _refused(400, f"{unread}: {error}") if self.strict else None
         self._calls = tuple(message for message in packet.messages if isinstance(message, Call))
-        denied = judge(self._head.tools, packet, "tools")
+        denied = judge(self._head.tools, packet, "tools") or self._repeated()
         return None if denied is None else self._denied(denied, packet)
+
+    def _repeated(self) -> Denied | None:
+        """Return the first call that a fork does not make again."""
+        again = self._head.again
+        call = None if again is None else next((one for one in self._calls if one.tool not in again), None)
+        if call is None:
+            return None
+        from hark.patch.world import not_again
+
+        hint = f"may_reexecute = [{json.dumps(readable(call.tool))}]" if len(call.tool) <= MAX_NAME else ""
+        return Denied(call.tool, not_again(self._server, readable(call.tool)), hint)
 
     def streams(self) -> None:
         """The body passes in pieces: keep a copy as far as there is room, if it may be a message."""

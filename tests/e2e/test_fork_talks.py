@@ -233,6 +233,64 @@ def test_an_open_tool_server_ends_and_a_new_one_is_the_forkers_own_where_the_too
     assert "REPLAY-EQUAL" in ok(rootless.hark("replay", rootless.project.parent / "fork.hark")).stderr
 
 
+HTTP_TOOLS = """
+import json, urllib.error, urllib.request
+
+def post(message, path="/mcp"):
+    sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request("https://page.example" + path, message, sent)
+    try:
+        return urllib.request.urlopen(request).read().decode()
+    except urllib.error.HTTPError as error:
+        return f"{error.code} {error.read().decode().strip()}"
+
+def ask(method, number=None, **params):
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    return post(json.dumps(message if number is None else message | {"id": number}).encode())
+
+print("page", urllib.request.urlopen("https://page.example/today").read(), flush=True)
+print("hello", ask("initialize", 1), flush=True)
+print("ready", ask("notifications/initialized"), flush=True)
+print("list", ask("tools/list", 2), flush=True)
+print("search", ask("tools/call", 3, name="search", arguments={}), flush=True)
+print("delete", ask("tools/call", 4, name="delete", arguments={}), flush=True)
+both = [{"jsonrpc": "2.0", "method": "tools/call", "id": n, "params": {"name": name, "arguments": {}}}
+        for n, name in ((5, "search"), (6, "delete"))]
+print("both", post(json.dumps(both).encode()), flush=True)
+print("other", post(b"a=form"), flush=True)
+print("empty", post(b""), flush=True)
+print("elsewhere", post(b"{}", "/items"), flush=True)
+"""
+
+
+@pytest.mark.parametrize("mark", ["", "true", '["search"]'])
+def test_tools_over_http_are_called_again_one_by_one_where_they_are_marked(
+    rootless: Desk, page: Upstream, mark: str
+) -> None:
+    """Without a mark nothing of MCP passes, and a mark of the whole path is the control: all of it does."""
+    page.on("/mcp")(lambda call: call.reply(200, b'{"jsonrpc": "2.0", "id": 1, "result": {}}'))
+    page.on("/items")(lambda call: call.reply(200, b"{}"))
+    rootless.write("agent.py", HTTP_TOOLS)
+    ok(rootless.run(*ways(rootless, page, ""), "--", "python3", "agent.py"))
+    asked = len(page.seen)
+    more = f'[[allow]]\nhost = "{PAGE}"\npaths = ["/mcp"]\nmay_reexecute = {mark}\n' if mark else ""
+    ended = ok(fork(rootless, "-at", "page.example/today", *ways(rootless, page, more)))
+    told = lines(ended.stdout)
+    passed = [word for word, said in told.items() if "may_reexecute" not in said and "no message" not in said]
+    every = ["page", "hello", "ready", "list", "search", "delete", "both", "other", "empty", "elsewhere"]
+    assert list(told) == every
+    assert passed == {"": every[:1], "true": every[:-1], '["search"]': every[:5]}[mark]
+    bodies = [seen.body for seen in page.seen[asked:] if seen.path != "/today"]
+    assert len(bodies) == len(passed) - 1
+    assert any(b"delete" in body for body in bodies) == (mark == "true")
+    if mark == '["search"]':
+        assert 'may_reexecute = [\\"delete\\"]' in told["delete"]
+        assert '"id":5' in told["both"]
+    again = ok(rootless.hark("replay", rootless.project.parent / "fork.hark"))
+    assert "REPLAY-EQUAL" in again.stderr
+    assert len(page.seen) == asked + len(passed)
+
+
 SIGNED = """
 import os, urllib.request
 from botocore.auth import SigV4Auth

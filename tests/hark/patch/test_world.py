@@ -1,13 +1,16 @@
 """What a fork does not do again, and the line of the policy that lets it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from hark.patch.world import (
     changes_world,
+    not_again,
     tcp_changes_world,
     tool_changes_world,
+    tools_again,
     unmarked,
     websocket_changes_world,
 )
@@ -134,6 +137,46 @@ def test_a_tool_is_marked_by_its_name_and_server():
     assert tool_changes_world("files", "read", NONE)
 
 
+OVER_HTTP = """
+[[allow]]
+host = "mcp.example"
+paths = ["/mcp"]
+may_reexecute = ["search"]
+"""
+WHOLE = """
+[[allow]]
+host = "mcp.example"
+paths = ["/mcp"]
+may_reexecute = true
+"""
+
+
+def test_a_mark_of_tools_over_http_is_one_of_messages_by_post_alone():
+    marked = policy(OVER_HTTP)
+    assert changes_world("POST", "mcp.example", "/mcp", marked) == ""
+    assert tools_again("POST", "mcp.example", "/mcp", marked) == ("search",)
+    for method, path in (("DELETE", "/mcp"), ("PUT", "/mcp"), ("POST", "/other")):
+        assert changes_world(method, "mcp.example", path, marked)
+        assert tools_again(method, "mcp.example", path, marked) == ()
+    assert websocket_changes_world("mcp.example", "/mcp", marked)
+    assert tools_again("GET", "mcp.example", "/mcp", marked) is None
+    assert tools_again("POST", "api.openai.com", "/v1/responses", marked) is None
+
+
+def test_a_mark_of_all_that_a_path_takes_comes_before_one_of_tools():
+    assert tools_again("POST", "mcp.example", "/mcp", policy(WHOLE)) is None
+    both = replace(policy(OVER_HTTP), allow=(*policy(OVER_HTTP).allow, *policy(WHOLE).allow))
+    assert tools_again("POST", "mcp.example", "/mcp", both) is None
+    assert tools_again("POST", "mcp.example", "/mcp", unmarked(policy(OVER_HTTP))) == ()
+
+
+def test_a_request_that_looks_like_mcps_is_told_of_tools():
+    accepted = ((b"Accept", b"application/json, text/event-stream"),)
+    assert 'may_reexecute = ["TOOL"]' in changes_world("POST", "mcp.example", "/mcp", NONE, accepted)
+    assert "TOOL" not in changes_world("POST", "mcp.example", "/mcp", NONE)
+
+
 def test_what_an_agent_wrote_is_shown_safely():
+    assert "\x1b" not in not_again("files\x1b", "re\x1b")
     assert "\x1b" not in changes_world("PO\x1bST", "api.example", "/\x1b[31m", NONE)
     assert "\x1b" not in tool_changes_world("files\x1b", "re\x1b", NONE)

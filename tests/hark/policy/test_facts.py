@@ -65,11 +65,15 @@ protocol = "tcp"
 {marked}[mcp.m]
 command = ["x"]
 may_reexecute = ["a"]
+[[allow]]
+host = "mcp.example"
+may_reexecute = ["a", "c"]
 """
     words = [fact[1] for fact in said(text)]
     assert words[0] == "allowed: POST requests to b.example:443, and a fork may make them again"
     assert words[1] == "allowed: raw TCP to db.host:5432, and a fork may connect again"
-    assert words[3].endswith("the agent may call any tool, and a fork may call a again")
+    assert words[2].endswith("to mcp.example:443, and a fork may call a, c of MCP's tools again")
+    assert words[4].endswith("the agent may call any tool, and a fork may call a again")
 
 
 def test_every_table_of_a_whole_policy_is_told_with_a_line():

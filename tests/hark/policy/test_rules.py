@@ -19,6 +19,8 @@ def test_what_may_be_made_again_is_marked():
     assert read(rule("may_reexecute = true")).allow[0].may_reexecute
     assert not read(rule("may_reexecute = false")).allow[0].may_reexecute
     assert not read(rule()).allow[0].may_reexecute
+    marked = read(rule('may_reexecute = ["a", "b"]')).allow[0]
+    assert (marked.may_reexecute, marked.again_tools) == (True, ("a", "b"))
 
 
 def test_no_tools_is_not_any_tool():
@@ -67,7 +69,11 @@ def test_one_tool_may_have_several_sets_of_arguments():
         ('tools = [{ nam = "a" }]', "did you mean allow.tools.name?"),
         ("tools = [{}]", "has no name; add name ="),
         ("may_reexecute = 1", "allow.may_reexecute must be true or false"),
-        ('may_reexecute = ["x"]', "must be true or false"),
+        ("may_reexecute = []", "it would mark nothing"),
+        ('may_reexecute = ["x", "x"]', "names x twice"),
+        ('may_reexecute = [""]', "empty"),
+        ('tools = ["x"]\nmay_reexecute = ["y"]', "names y, which tools does not"),
+        ('port = 5432\nprotocol = "tcp"\nmay_reexecute = ["x"]', "write may_reexecute = true"),
         ("may_rexecute = true", "did you mean allow.may_reexecute?"),
     ],
 )
