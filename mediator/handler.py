@@ -94,6 +94,8 @@ class AgentConnection(ConnectionHandler):
         self._contexts = contexts
         self._dialler = dialler
         self._crashed = False
+        self._behind = False
+        """Whether something that was written may still wait for its socket."""
         self._watched: dict[Connection, asyncio.Task[None]] = {}
         self._clearing: set[asyncio.Task[None]] = set()
         gated = Gated(first, reader, full=self._full, take=partial(self._take, client))
@@ -153,8 +155,11 @@ class AgentConnection(ConnectionHandler):
         if connection.state is ConnectionState.CLOSED:
             return None
         self._told(events.DataReceived(connection, data))
+        if not self._behind:
+            return None
         try:
-            if not any(map(self._unsent, self.transports)):
+            self._behind = any(map(self._unsent, self.transports))
+            if not self._behind:
                 return None
         except Exception as error:  # noqa: BLE001  # as in `fail_closed`
             self.crash(error)
@@ -170,8 +175,11 @@ class AgentConnection(ConnectionHandler):
             return  # it has been closed
         if io.writer is None:
             raise RuntimeError("data for a connection that is not open yet")
-        if not io.writer.is_closing():
-            io.writer.write(command.data)
+        transport = cast(asyncio.StreamWriter, io.writer).transport
+        if not transport.is_closing():
+            transport.write(command.data)
+            if transport.get_write_buffer_size():
+                self._behind = True
 
     def _carry_out(self, command: commands.Command) -> None:
         """Carry out what is rarer than data."""

@@ -4,8 +4,10 @@ Always: the name that OpenSSL read is the name that was judged, or the connectio
 ends without close_notify, so that a client can tell it from one that is complete.
 """
 
+import sys
 from typing import Any, Final
 
+from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.tls import ClientTLSLayer
@@ -18,6 +20,8 @@ from mediator.ca import RunCA
 from mediator.link import Link
 
 AT_ONCE: Final = 1 << 16
+HEAD: Final = 5  # bytes, of a record
+IN_A_RECORD: Final = 1 << 14  # bytes at most, decrypted
 ALPN: Final = (b"h2", b"http/1.1", b"http/1.0")
 """In the order in which servers choose. Clients list what they can, some the older protocol first: httpx,
 which then takes for granted that HTTP/2 is spoken, since every server that can speaks it."""
@@ -29,8 +33,39 @@ class NameMismatch(HarkError):  # noqa: N818  # reads as what it is: two parsers
     exit_code = 123
 
 
+class Records:
+    """Counts the TLS records that are whole, by the lengths in their heads (RFC 8446, 5.1)."""
+
+    __slots__ = ("_head", "_missing")
+
+    def __init__(self) -> None:
+        self._head = b""
+        """What there is of a head that is cut."""
+        self._missing = 0
+        """How many bytes of the last record are still to come."""
+
+    def completed(self, data: bytes) -> int:
+        """Return how many records end in the next bytes."""
+        if self._head:
+            data, self._head = self._head + data, b""
+        at, size, whole = self._missing, len(data), 0
+        if at and at <= size:
+            whole = 1
+        while at + HEAD <= size:
+            at += HEAD + (data[at + 3] << 8 | data[at + 4])
+            whole += at <= size
+        if at < size:
+            self._head = data[at:]
+        self._missing = max(at - size, 0)
+        return whole
+
+
 class AgentTls(ClientTLSLayer):
     """mitmproxy's layer, with a close_notify at a regular end."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._records = Records()
 
     def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         """As mitmproxy does; of data once the handshake is over nothing is decided or waited for."""
@@ -58,6 +93,36 @@ class AgentTls(ClientTLSLayer):
             else:
                 yield from self._handle_command(command)
 
+    def receive_handshake_data(self, data: bytes) -> layer.CommandGenerator[tuple[bool, str | None]]:
+        """As mitmproxy does."""
+        self._records.completed(data)
+        return super().receive_handshake_data(data)
+
+    def receive_data(self, data: bytes) -> layer.CommandGenerator[None]:
+        """Decrypt and pass on. A read gives what is in one record: that nothing is left is known without one
+        more, which would say so by an exception. OpenSSL has something to say only where one said it.
+        """
+        if data:
+            self.tls.bio_write(data)
+        most = self._records.completed(data) if data else sys.maxsize
+        pieces: list[bytes] = []
+        ended, spoke = False, not data
+        try:
+            while len(pieces) < most:
+                pieces.append(self.tls.recv(IN_A_RECORD))
+        except SSL.ZeroReturnError:
+            ended = spoke = True
+        except SSL.Error:  # nothing more is there; or it is an alert, or no TLS, and OpenSSL answers it
+            spoke = True
+        if spoke:
+            yield from self.tls_interact()
+        if pieces:
+            plain = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            yield from self.event_to_child(events.DataReceived(self.conn, plain))
+        if ended:
+            self.conn.state &= ~ConnectionState.CAN_READ
+            yield from self.event_to_child(events.ConnectionClosed(self.conn))
+
     def tls_interact(self) -> layer.CommandGenerator[None]:
         """Send what OpenSSL has to send. That nothing is left, a read that is not filled says already."""
         while True:
@@ -72,10 +137,14 @@ class AgentTls(ClientTLSLayer):
     def send_data(self, data: bytes) -> layer.CommandGenerator[None]:
         """Encrypt and send. To an agent that broke TLS nothing can be said any more: its connection ends."""
         try:
-            yield from super().send_data(data)
+            self.tls.sendall(data)
+        except (SSL.ZeroReturnError, SSL.SysCallError):
+            pass  # it ended its half, and may still say something
         except SSL.Error:
             self.conn.error = "the agent's program broke TLS"
             yield commands.CloseConnection(self.conn)
+            return
+        yield from self.tls_interact()
 
     def send_close(self, command: commands.CloseConnection) -> layer.CommandGenerator[None]:
         """Close; say so in TLS unless something was cut."""

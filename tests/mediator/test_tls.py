@@ -7,8 +7,12 @@ import socket
 import ssl
 import threading
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hark.bundle.events import LlmResponseEnd
-from tests.fakes.upstream import Call, serving
+from mediator.tls import Records
+from tests.fakes.upstream import Call, early, serving
 from tests.mediator.rig import API, OTHER, pair, running
 
 
@@ -118,3 +122,56 @@ def test_an_agent_that_breaks_tls_while_it_is_answered_ends_its_connection_and_n
             client.request("GET", "/")
             assert client.getresponse().status == 200
         assert rig.fatal == []
+
+
+@given(st.lists(st.integers(0, 40), max_size=5), st.data())
+def test_records_are_counted_where_they_end_however_they_are_divided(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    wire = b"".join(b"\x17\x03\x03" + size.to_bytes(2) + bytes([23]) * size for size in sizes)
+    ends = [sum(5 + size for size in sizes[: number + 1]) for number in range(len(sizes))]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(wire)), max_size=8)))
+    records, before = Records(), 0
+    for cut in (*cuts, len(wire)):
+        ended = records.completed(wire[before:cut])
+        assert ended == sum(before < end <= cut for end in ends)
+        before = cut
+
+
+def test_a_request_is_read_however_its_records_are_divided() -> None:
+    """Through TLS by hand: several records in one piece, one in several."""
+    with pair() as (rig, upstream):
+
+        @upstream.on("/up")
+        @early
+        def up(call: Call) -> None:
+            call.reply(200, b"%d" % sum(map(len, call.pieces())))
+
+        for step in (1, 7, 5000, 1 << 20):
+            with rig.dial(rig.address(API)) as raw:
+                assert _uploaded(raw, rig.context(), step).endswith(b"9000")
+
+
+def _uploaded(raw: socket.socket, trusting: ssl.SSLContext, step: int) -> bytes:
+    """Send ten records, `step` bytes at a time, and return what is answered."""
+    coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = trusting.wrap_bio(coming, going, server_hostname=API)
+    while True:
+        try:
+            tls.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            raw.sendall(going.read())
+            coming.write(raw.recv(1 << 16))
+    tls.write(f"POST /up HTTP/1.1\r\nHost: {API}\r\nContent-Length: 9000\r\n\r\n".encode())
+    for _ in range(9):
+        tls.write(bytes(1000))
+    wire = going.read()
+    for at in range(0, len(wire), step):
+        raw.sendall(wire[at : at + step])
+    got = b""
+    while not got.endswith(b"\r\n\r\n9000"):
+        coming.write(raw.recv(1 << 16))
+        with contextlib.suppress(ssl.SSLWantReadError):
+            got += tls.read(1 << 16)
+    return got
