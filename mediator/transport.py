@@ -8,6 +8,8 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
+from mediator.decrypted import by_buffer
+
 KEEPALIVE_S: Final = 30  # NATs forget a silent connection after some minutes, a model may think for twenty
 _KEEPALIVE_PROBES: Final = 6
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
@@ -42,6 +44,7 @@ async def connected(
     transport, _ = await loop.create_connection(
         lambda: protocol, address, port, ssl=tls, server_hostname=name
     )
+    by_buffer(transport)
     return Streams(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
 
