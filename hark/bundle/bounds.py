@@ -132,6 +132,7 @@ class Kind(NamedTuple):
 
 _PLANS: Final[dict[type[Any], Plan]] = {}
 _QUICK: Final[dict[type[Any], Quick]] = {}
+_NEW: Final = tuple.__new__
 _SALT: Final = cbor.encode(SALT_KEY)
 """Behind all other keys."""
 
@@ -172,7 +173,7 @@ def decode_as(kind: Kind, payload: bytes) -> Any:
     values = quick.values(payload)
     if values is None:
         values = load(kind.name, kind.layout, cbor.decode(payload))
-    return kind.event._make(values)
+    return _NEW(kind.event, values)
 
 
 def decode_exactly_as(kind: Kind, payload: bytes) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from hark.bundle import cbor
 from hark.bundle.fields import INT, UINT, Layout
 
+_NULL: Final = 0xF6
 _SIMPLE: Final[dict[int, bool | None]] = {20: False, 21: True, 22: None}
 _WIDTHS: Final = ((1, 24), (2, 1 << 8), (4, 1 << 16), (8, 1 << 32))
 """Bytes of the argument that follows a head, and the least that needs them."""
@@ -40,41 +41,59 @@ class Quick:
         except (IndexError, UnicodeDecodeError, _OddError):
             return None
 
-    def _values(self, data: bytes) -> list[Any]:  # noqa: PLR0912 (one pass, for every event of every bundle)
+    def _values(self, data: bytes) -> list[Any]:  # noqa: PLR0912, PLR0915 (one pass, for every event of every bundle)
         count = data[0] - 0xA0
         if not 0 <= count < 24:
             raise _OddError
         values, rows, at, before = self._zeros.copy(), self._rows, 1, -1
         found: Any
         for _ in range(count):
-            key = data[at]
-            at += 1
+            key, head = data[at], data[at + 1]
+            at += 2
             if key >= 24:
-                if key != 24 or data[at] < 24:
+                if key != 24 or head < 24:
                     raise _OddError
-                key = data[at]
+                key, head = head, data[at]
                 at += 1
             if key <= before:
                 raise _OddError
             before = key
-            head = data[at]
-            if head < 24:
-                found, at = head, at + 1
-            elif 0x40 <= head < 0x78 and head & 31 < 24:
-                start, at = at + 1, at + 1 + (head & 31)
-                found = data[start:at].decode() if head >= 0x60 else data[start:at]
-            else:
-                found, at = _value(data, at, 1)
-            row = rows.get(key)
-            if row is None or found is None:
+            if head == _NULL:
                 continue
-            index, every, number, shape = row
-            if (number and head < 24) or (found and type(found) is every):
-                values[index] = found
-            elif not shape.fits(found):
-                raise _OddError
+            row = rows.get(key)
+            if head < 24:
+                if row is None:
+                    continue
+                index, every, number, shape = row
+                if number:
+                    values[index] = head
+                    continue
+                found = head
             else:
-                values[index] = shape.load(found) if found or shape.given is None else shape.given()
+                if 0x40 <= head < 0x7A and (size := head & 31) <= 25:
+                    if size == 24:
+                        size = data[at]
+                        at += 1
+                        if size < 24:
+                            raise _OddError
+                    elif size == 25:
+                        size = data[at] << 8 | data[at + 1]
+                        at += 2
+                        if size < 256:
+                            raise _OddError
+                    start, at = at, at + size
+                    found = data[start:at].decode() if head >= 0x60 else data[start:at]
+                else:
+                    found, at = _value(data, at - 1, 1)
+                if row is None or found is None:
+                    continue
+                index, every, number, shape = row
+                if found and type(found) is every:
+                    values[index] = found
+                    continue
+            if not shape.fits(found):
+                raise _OddError
+            values[index] = shape.load(found) if found or shape.given is None else shape.given()
         if at != len(data):
             raise _OddError
         return values
