@@ -8,7 +8,11 @@ code point. A backslash is doubled, so that what is shown can be told from what 
 not unmasked here.
 """
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import re
 
 SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
 
@@ -22,7 +26,6 @@ VARIATION_SELECTORS: Final = (
 )  # a run of them can carry any bytes unseen
 
 
-MORE: Final = "…"  # what we put behind what is cut; else plain text has none
 QUOTE: Final = '\\"'
 MAX_KNOWN: Final = 4096  # characters whose escapes are remembered; a page of text has some hundred
 
@@ -50,8 +53,8 @@ _OURS: Final = _Escapes("\\")
 
 def visible(text: str) -> str:
     """Recorded `text` with every character that is not plainly printable written as an escape."""
-    if "\\" not in text and _is_simple(text):
-        return text
+    if _is_simple(text):
+        return text.replace("\\", "\\\\")
     return text.translate(_RECORDED)
 
 
@@ -71,8 +74,17 @@ def printable(text: str) -> str:
 
 
 def _is_simple(text: str) -> bool:
-    """Tell quickly whether all of a text is plainly printable; of what is not ASCII it does not."""
-    return text.isprintable() and (text.isascii() or text.replace(MORE, "").isascii())
+    """Tell whether each of its characters `is_plain`, as those of nearly all texts are."""
+    return text.isprintable() and (text.isascii() or _hidden().search(text) is None)
+
+
+@cache
+def _hidden() -> "re.Pattern[str]":
+    """Return what finds a character that is printable and yet no plain one. Most commands need it never."""
+    import re
+
+    selectors = "".join(f"{chr(low)}-{chr(high)}" for low, high in VARIATION_SELECTORS)
+    return re.compile(f"[{''.join(BLANK)}{selectors}]")
 
 
 def is_plain(char: str) -> bool:

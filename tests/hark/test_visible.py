@@ -4,8 +4,20 @@ import sys
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hark.visible import named, printable, quoted, visible, visible_bytes
+from hark.visible import (
+    BACKSLASH,
+    BLANK,
+    VARIATION_SELECTORS,
+    is_plain,
+    named,
+    printable,
+    quoted,
+    visible,
+    visible_bytes,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +53,21 @@ def test_no_character_of_unicode_passes_that_is_a_control_or_has_no_shape():
 def test_two_different_texts_never_look_the_same():
     assert visible("\x1b") != visible("\\e")
     assert visible("\\x1b") != visible("\x1b")
+
+
+HIDDEN = sorted(BLANK) + [chr(end) for ends in VARIATION_SELECTORS for end in ends]
+
+
+@given(st.text() | st.text(alphabet=st.sampled_from(["a", " ", "é", "字", "\\", "\n", "\ue000", *HIDDEN])))
+def test_a_text_is_shown_as_each_of_its_characters_is_alone(text):
+    assert visible(text) == "".join(map(visible, text))
+    assert printable(text) == "".join(map(printable, text))
+
+
+def test_every_plain_character_is_shown_as_itself_and_no_other_is():
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        assert (visible(char) == char) is (is_plain(char) and code != BACKSLASH)
 
 
 def test_our_own_sentences_keep_their_backslashes():
