@@ -32,8 +32,10 @@ def line(event: ev.Event | ev.Unknown) -> str:
 
 def exchange_of(event: ev.Event | ev.Unknown) -> int | None:
     """The number of the exchange that the event belongs to, if its kind has one."""
-    number = getattr(event, "exchange", None)
-    return number if isinstance(number, int) else None
+    if type(event) not in _OF_EXCHANGES:
+        return None
+    number: int = event.exchange  # type: ignore[union-attr]
+    return number
 
 
 def seconds(time_ns: int) -> str:
@@ -43,27 +45,38 @@ def seconds(time_ns: int) -> str:
 
 def detail(event: ev.Event | ev.Unknown) -> list[str]:
     """Every field, a name and its value, over as many lines as the value has; safe to print."""
-    lines = []
-    for (name, label), value in zip(_LABELS[type(event)], _values(event), strict=True):
+    lines = list[str]()
+    for (name, label, bare), value in zip(_LABELS[type(event)], _values(event), strict=True):
         if isinstance(value, int):
             lines.append(f"{label}{value}")
         elif not value:
-            lines.append(label.rstrip())
+            lines.append(bare)
         elif isinstance(value, str):
             lines.append(f"{label}{visible(value)}".rstrip())
+        elif isinstance(value, bytes) and b"\n" not in value:
+            shown = value.hex() if name in _IN_HEX else visible_bytes(value)
+            lines.append(f"{label}{shown}".rstrip())
         else:
-            for number, text in enumerate(_value_lines(name, value)):
-                lines.append(f"{label if number == 0 else ' ' * len(label)}{text}".rstrip())
+            first, *more = _value_lines(name, value)
+            lines.append(f"{label}{first}".rstrip())
+            lines += [f"{' ' * len(label)}{text}".rstrip() for text in more]
     return lines
 
 
-def _labels(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return each field's name, and the name as it stands before its value."""
+def _labels(names: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
+    """Return each field's name, the name as it stands before its value, and where there is none."""
     width = max(map(len, names), default=0)
-    return tuple((name, f"  {name:<{width}}  ") for name in names)
+    return tuple((name, f"  {name:<{width}}  ", f"  {name}") for name in names)
 
 
-_LABELS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
+_OF_EXCHANGES: Final = frozenset(kind.event for kind in ev.KINDS if "exchange" in kind.event._fields)
+_IN_HEX: Final = frozenset(
+    name
+    for kind in ev.KINDS
+    for name in kind.event._fields
+    if name in {"hash", "entries"} or name.endswith(("_hash", "_key"))  # a manifest's entries are hashes
+)
+_LABELS: Final[dict[type[Any], tuple[tuple[str, str, str], ...]]] = {
     ev.Unknown: _labels(("payload",)),
     **{kind.event: _labels(kind.event._fields) for kind in ev.KINDS},
 }
@@ -120,10 +133,6 @@ def _values(event: ev.Event | ev.Unknown) -> tuple[Any, ...]:
     return (event.payload,) if isinstance(event, ev.Unknown) else event
 
 
-def _is_digest(name: str) -> bool:
-    return name == "hash" or name.endswith(("_hash", "_key"))
-
-
 def _json(name: str, value: object, spelled: Callable[[bytes], dict[str, str]]) -> object:
     match value:
         case bytes():
@@ -137,7 +146,7 @@ def _json(name: str, value: object, spelled: Callable[[bytes], dict[str, str]]) 
 
 
 def _json_bytes(name: str, value: bytes, spelled: Callable[[bytes], dict[str, str]]) -> dict[str, str]:
-    if not _is_digest(name) and name != "entries":  # a manifest's entries are hashes
+    if name not in _IN_HEX:
         try:
             return {"text": value.decode()}
         except UnicodeDecodeError:
@@ -148,7 +157,7 @@ def _json_bytes(name: str, value: bytes, spelled: Callable[[bytes], dict[str, st
 def _value_lines(name: str, value: object) -> list[str]:
     match value:
         case bytes():
-            return [value.hex()] if _is_digest(name) or name == "entries" else _text_lines(value)
+            return [value.hex()] if name in _IN_HEX else _text_lines(value)
         case tuple():
             return [_inline(name, item) for item in value] or [""]
         case Mapping():

@@ -9,14 +9,15 @@ import shlex
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 from hark import describe
 from hark.bundle import events as ev
+from hark.bundle.alike import ALIKE, Alike
 from hark.bundle.bounds import RunEnd, kind_name
 from hark.bundle.frame import Frame
 from hark.bundle.outcome import succeeded
-from hark.report.markup import shown, shown_lines
+from hark.report.markup import inside, shown
 
 MAX_FIELD: Final = 8_192  # bytes of one field; a chunk of a stream is shorter
 MAX_MANY: Final = 256  # items of one field
@@ -26,7 +27,6 @@ MAX_OPEN: Final = 500  # events with which all groups are open
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._-]+")
 MAX_REPEATED: Final = 1_024  # bytes of an event whose markup is kept
 KEPT: Final = 512
-_REPEATED: Final = frozenset((10, 11, 12, 17, 18))  # attempts, names, decisions, secrets
 TAKEN_OUT: Final = "payload taken out; its leaf is kept"
 
 
@@ -34,8 +34,9 @@ class Listing:
     """Gives the markup of one event after the other."""
 
     def __init__(self, bundle: str, events: int) -> None:
-        self._name = bundle if _PLAIN.fullmatch(bundle) else shlex.quote(bundle)
-        self._proof = shown(self._name)
+        name = shown(bundle if _PLAIN.fullmatch(bundle) else shlex.quote(bundle))
+        self._name = name
+        self._end = f" {name}</code></p></details>\n"
         self._open = " open" if events <= MAX_OPEN else ""
         self._events = events
         self._count = 0
@@ -50,53 +51,43 @@ class Listing:
                 f"<summary><h3>Events {self._count:,} to {last:,}</h3></summary>\n"
             )
         self._count += 1
-        return begin + self._event(frame, event)
+        kind, seq, time, _, payload, leaf = frame
+        size, cut, milliseconds = len(payload), "", time // 1_000_000
+        if size > MAX_MANY and (kept := _cut(event, size)) is not event:
+            event, cut = kept, f"\n  cut here; all of it: hark inspect -seq {seq} {self._name}"
+        head, middle = (_again if kind in ALIKE and size <= MAX_REPEATED else _told)(event, kind)
+        return (
+            f'{begin}{head}{seq}"><summary><b>{seq}</b><i>{milliseconds // 1000}.{milliseconds % 1000:03d}{middle}{cut}'
+            f"</pre><p>leaf <code>{leaf.hex()}</code>, kind {kind}, {time} ns</p>"
+            f"<p><code>hark prove -seq {seq}{self._end}"
+        )
 
     def end(self) -> str:
         """Return what closes the last group."""
         return "</details>" if self._count else '<p class="note">There are none.</p>'
 
-    def _event(self, frame: Frame, event: ev.Event | ev.Unknown | None) -> str:
-        seq, kind, time = frame.seq, frame.kind, frame.time
-        kept = _cut(event, len(frame.payload))
-        told = (_again if kind in _REPEATED and len(frame.payload) <= MAX_REPEATED else _told)(kept)
-        cut = "" if kept is event else f"\n  cut here; all of it: hark inspect -seq {seq} {self._proof}"
-        return (
-            f'<details class="ev{told.tone}" id="e{seq}"><summary><b>{seq}</b><i>{describe.seconds(time)}</i>'
-            f"<em>{kind_name(kind)}</em><u>{told.exchange}</u><span>{told.words}</span></summary><pre>{told.fields}{cut}</pre>"
-            f"<p>leaf <code>{frame.leaf.hex()}</code>, kind {kind}, {time} ns</p>"
-            f"<p><code>hark prove -seq {seq} {self._proof}</code></p></details>\n"
-        )
-
 
 def write(out: BinaryIO, frames: Iterable[Frame], bundle: str, events: int) -> None:
     """Write the markup of all of a run's events."""
-    listing, pieces = Listing(bundle, events), list[str]()
+    listing, pieces, alike = Listing(bundle, events), list[str](), Alike()
     for frame in frames:
-        pieces.append(listing.add(frame, ev.decode_frame(frame) if frame.payload else None))
+        pieces.append(listing.add(frame, alike.decode(frame) if frame.payload else None))
         if len(pieces) == GROUP:
             out.write("".join(pieces).encode())
             pieces.clear()
     out.write("".join((*pieces, listing.end())).encode())
 
 
-class _Told(NamedTuple):
-    """What is said of an event but for its place, as markup."""
-
-    tone: str
-    exchange: str
-    words: str
-    fields: str
-
-
-def _told(event: ev.Event | ev.Unknown | None) -> _Told:
-    if event is None:
-        return _Told(_tone(event), "", TAKEN_OUT, "")
-    words, exchange = describe.line(event), describe.exchange_of(event)
-    more = "…" if len(words) > MAX_LINE else ""
-    words = f"{shown(words[: MAX_LINE - 1] if more else words)}{more}"
-    fields = shown_lines("\n".join(describe.detail(event)))
-    return _Told(_tone(event), "" if exchange is None else f"#{exchange}", words, fields)
+def _told(event: ev.Event | ev.Unknown | None, kind: int) -> tuple[str, str]:
+    """Return what stands before an event's number, and between its time and its leaf."""
+    number, words, fields = None, TAKEN_OUT, ""
+    if event is not None:
+        words, number = describe.line(event), describe.exchange_of(event)
+        words = inside(words if len(words) <= MAX_LINE else f"{words[: MAX_LINE - 1]}…")
+        fields = inside("\n".join(describe.detail(event)))
+    exchange = "" if number is None else f"#{number}"
+    middle = f"</i><em>{kind_name(kind)}</em><u>{exchange}</u><span>{words}</span></summary><pre>{fields}"
+    return f'<details class="ev{_tone(event) if type(event) in _TONED else ""}" id="e', middle
 
 
 _again: Final = lru_cache(KEPT, typed=True)(_told)
@@ -105,8 +96,8 @@ _again: Final = lru_cache(KEPT, typed=True)(_told)
 
 def _cut(event: Any, size: int) -> Any:
     """Return an event, whose payload has that size, with its long fields cut; the same one where there are none."""
-    if size <= MAX_MANY or event is None:
-        return event  # nearly all
+    if event is None:
+        return None
     if isinstance(event, ev.Unknown):
         return event if size <= MAX_FIELD else event._replace(payload=event.payload[:MAX_FIELD])
     changed: dict[str, Any] = {}
@@ -123,6 +114,7 @@ def _cut(event: Any, size: int) -> Any:
 
 
 def _tone(event: ev.Event | ev.Unknown | None) -> str:
+    """Return the class of what is to be seen at a glance, one of the kinds in `_TONED`."""
     match event:
         case (
             ev.EgressDecision(allowed=False)
@@ -138,3 +130,9 @@ def _tone(event: ev.Event | ev.Unknown | None) -> str:
             return " branch"
         case _:
             return ""
+
+
+_TONED: Final = frozenset(
+    (ev.EgressDecision, ev.DnsDecision, ev.ToolCallResult, RunEnd, ev.SecretInjected, ev.ShimReport,
+     ev.Branch, ev.Rewritten, type(None))
+)  # fmt: skip

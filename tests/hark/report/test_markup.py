@@ -1,10 +1,13 @@
 """The one way by which recorded text gets into a page."""
 
+import html
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.report import markup
+from hark.visible import visible
 
 
 @given(st.text())
@@ -35,5 +38,7 @@ def test_counts_and_tables() -> None:
 
 
 @given(st.one_of(st.text(), st.text(alphabet="ab<&>\"'\n\r\t\\ ")))
-def test_sentences_in_lines_are_shown_as_each_would_be_alone(text: str) -> None:
-    assert markup.shown_lines(text) == "\n".join(map(markup.shown, text.split("\n")))
+def test_inside_an_element_nothing_begins_or_ends_one(recorded: str) -> None:
+    made = markup.inside(visible(recorded))
+    assert not set("<>") & set(made)
+    assert html.unescape(made) == html.unescape(markup.text(recorded)) == visible(recorded)

@@ -82,6 +82,6 @@ def test_nothing_recorded_becomes_an_element_or_an_attribute(tmp_path: Path) -> 
 
 
 def test_one_place_that_is_not_escaped_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hark.report.listing.shown", lambda sentence: sentence)
+    monkeypatch.setattr("hark.report.listing.inside", lambda sentence: sentence)
     assert "script" in made(tmp_path, *filled()).tags
     assert markup.shown("<") == "&lt;"
