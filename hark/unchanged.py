@@ -34,28 +34,29 @@ class Unchanged:
 
     def frames(self) -> Iterator[Frame]:
         """Yield the verified frames. Raises ReplayError at the first that is another, or at the end."""
-        for chunk in self._chunks():
+        for chunk in self.chunks():
             yield from chunk.frames()
 
     def placed(self) -> Iterator[Placed]:
         """As `frames`, and where each of them starts."""
-        for chunk in self._chunks():
+        for chunk in self.chunks():
             for start, frame in zip(chunk.starts, chunk.frames(), strict=True):
                 yield Placed(chunk.at + start, frame)
 
-    def _chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Chunk]:
+        """As `frames`, many at a time."""
         scan, survey = Scan(0, ZERO_HASH), Survey()
         last: Chunk | None = None
-        with self._opened() as file:
+        with self.opened() as file:
             for chunk in file.walk(limit=self._verified.events):
                 if not scan.check(chunk):
-                    raise self._changed()
+                    raise self.changed()
                 survey.add(chunk)
                 last = chunk
                 yield chunk
         whole = scan.seq == self._verified.events and scan.chain == self._verified.final_chain
         if not whole or not set(scan.withheld) <= set(self._verified.redacted):
-            raise self._changed()
+            raise self.changed()
         self._check_heads(survey, None if last is None else last.frame(-1))
 
     @contextmanager
@@ -66,11 +67,12 @@ class Unchanged:
         for _ in frames:
             pass
 
-    def _opened(self) -> BundleFile:
+    def opened(self) -> BundleFile:
+        """Return the file that is there now, of which nothing is known."""
         try:
             return BundleFile(self.path)
         except BundleError:
-            raise self._changed() from None
+            raise self.changed() from None
 
     def _check_heads(self, survey: Survey, last: Frame | None) -> None:
         if last is None:
@@ -78,8 +80,9 @@ class Unchanged:
         heads = survey.before_last()[0] + last.time.to_bytes(8)
         sealed = last.kind == SEAL and decode_as(SEAL_KIND, last.payload).frames_hash != heads[:-8]
         if sealed or self._heads not in {None, heads}:
-            raise self._changed()
+            raise self.changed()
         self._heads = heads
 
-    def _changed(self) -> ReplayError:
+    def changed(self) -> ReplayError:
+        """Return what is raised where it is another one by now."""
         return ReplayError(f"{self.path} was changed while it was read; nothing is replayed from it")

@@ -41,12 +41,12 @@ the bundle breaks off.""",
 
 def run(args: Args) -> int:
     """Verify, read the events again, and write the page."""
-    from tempfile import TemporaryFile
+    from contextlib import ExitStack
 
     from hark.cli import output
     from hark.cli.bundles import checked, pinned, refuse_existing, write_new_pieces
     from hark.cli.verify import identities, trust
-    from hark.report.making import make, pieces
+    from hark.report.making import make
     from hark.report.page import Parts, page
     from hark.unchanged import Unchanged
     from hark.verify.result import TRUNCATED
@@ -59,9 +59,11 @@ def run(args: Args) -> int:
     result, lines = _verified(path, keys, believed)
     other = None if against is None else _other(checked(against), keys, trust(args.text("trusted-root")))
     name = os.path.basename(path)
-    with TemporaryFile() as talk, TemporaryFile() as listed:
+    with ExitStack() as files:
         try:
-            made = make(Unchanged(path, result), name, result.events, talk, listed)
+            made, talk, listed = make(
+                Unchanged(path, result), name, result.events, files, steps=other is not None
+            )
         except ReplayError:
             raise BundleError(f"{path} was changed while it was read; there is no report") from None
         parts = Parts(
@@ -71,8 +73,8 @@ def run(args: Args) -> int:
             lines=lines,
             links=made.links.found,
             links_left_out=made.links.left_out,
-            conversation=pieces(talk),
-            events=pieces(listed),
+            conversation=talk,
+            events=listed,
             other=other,
             root=result.root,
         )

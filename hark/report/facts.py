@@ -31,11 +31,9 @@ SECRET: Final = "secrets"  # noqa: S105 (the name of a lane)
 TOOL: Final = "tools"
 INPUT: Final = "input"
 LANES: Final = (TOOL, SECRET, DENIAL, INPUT)
-_TAKEN: Final = frozenset(
-    (RunStart, RunEnd, ev.PolicyLoaded, ev.EgressDecision, ev.DnsDecision, ev.SecretInjected, ev.ToolCallRequest,
-     ev.ToolCallResult, ev.McpMessage, ev.Input, ev.Branch, ev.FileResult)
-)  # fmt: skip
-"""Of what is no exchange: the events that say more than that there is one more of their kind."""
+DECISIONS: Final = frozenset((11, 18))  # those that allow say nothing more
+TAKEN: Final = DECISIONS | {1, 2, 8, 9, 12, 16, 37, 40, 42, 49}
+"""Kinds of what is no exchange and says more than that there is one more of its kind."""
 
 
 class Bar(NamedTuple):
@@ -83,6 +81,8 @@ class Step(NamedTuple):
 class Facts:
     """A run's."""
 
+    stepwise: bool = True
+    """Whether steps are kept, for a run to be laid beside another."""
     start: RunStart | None = None
     end: RunEnd | None = None
     end_seq: int | None = None
@@ -112,14 +112,15 @@ class Facts:
     """Answers of models that say no number of tokens."""
     tool_calls: int = 0
 
-    def take(self, kind: int, frame: Frame) -> None:  # noqa: PLR0912 (one row a kind)
-        """Take the next event; None as an event is one whose payload was taken out."""
+    def count(self, kind: int, time_ns: int) -> None:
+        """Count the next event."""
         self.events += 1
         self.kinds[kind] += 1
-        self.last_ns = max(self.last_ns, frame.time_ns)
+        self.last_ns = max(self.last_ns, time_ns)
+
+    def take(self, frame: Frame) -> None:  # noqa: PLR0912 (one row a kind)
+        """Take what an event says that is one of `TAKEN`."""
         event = frame.event
-        if type(event) not in _TAKEN:
-            return
         match event:
             case RunStart() if self.start is None:
                 self.start = event
@@ -204,6 +205,8 @@ class Facts:
             self.marks.append(Mark(lane, frame.seq, frame.time_ns, words[:120]))
 
     def _exchange_steps(self, heard: Heard, call: ModelCall | None) -> None:
+        if not self.stepwise:
+            return
         asked = f"{heard.method} {heard.host}{heard.path}"
         tone = "denied" if heard.refused else "model" if call else ""
         frame = Frame(heard.seq, heard.time_ns, None)
@@ -218,6 +221,8 @@ class Facts:
             self._step(end, f"answered {heard.status} {_digest(heard.answer)}", words, tone)
 
     def _step(self, frame: Frame, key: str, words: str, tone: str = "") -> None:
+        if not self.stepwise:
+            return
         if len(self.steps) < MAX_STEPS:
             self.steps.append(Step(frame.seq, frame.time_ns, key[:400], words[:240], tone))
         else:

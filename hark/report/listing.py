@@ -31,15 +31,15 @@ TAKEN_OUT: Final = "payload taken out; its leaf is kept"
 
 
 class Listing:
-    """Gives the markup of one event after the other."""
+    """Gives the markup of one event after the other, of so many, from the `first` on, with which a group begins."""
 
-    def __init__(self, bundle: str, events: int) -> None:
+    def __init__(self, bundle: str, events: int, first: int = 0) -> None:
         name = shown(bundle if _PLAIN.fullmatch(bundle) else shlex.quote(bundle))
         self._name = name
         self._end = f" {name}</code></p></details>\n"
         self._open = " open" if events <= MAX_OPEN else ""
         self._events = events
-        self._count = 0
+        self._count = first
 
     def add(self, frame: Frame, event: ev.Event | ev.Unknown | None) -> str:
         """Return the markup of the next event, with the group that begins with it."""
@@ -63,13 +63,15 @@ class Listing:
         )
 
     def end(self) -> str:
-        """Return what closes the last group."""
+        """Return what closes the last group, if that was all."""
+        if self._count < self._events:
+            return ""
         return "</details>" if self._count else '<p class="note">There are none.</p>'
 
 
-def write(out: BinaryIO, frames: Iterable[Frame], bundle: str, events: int) -> None:
-    """Write the markup of all of a run's events."""
-    listing, pieces, alike = Listing(bundle, events), list[str](), Alike()
+def write(out: BinaryIO, frames: Iterable[Frame], bundle: str, events: int, first: int = 0) -> None:
+    """Write the markup of a run's events, all from the `first` on or whole groups of them."""
+    listing, pieces, alike = Listing(bundle, events, first), list[str](), Alike()
     for frame in frames:
         pieces.append(listing.add(frame, alike.decode(frame) if frame.payload else None))
         if len(pieces) == GROUP:

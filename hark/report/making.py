@@ -1,22 +1,24 @@
 """One reading of a bundle's frames makes all that a page needs; what is long goes to a file beside it at once.
 
 What always holds: memory does not grow with the number of events but by a few values for each exchange and mark.
-The list of events, which needs nothing of the rest, is made by a process of its own where that pays.
+The list of events, which needs nothing of the rest, is made in shares where that pays (`hark.report.shares`).
 """
 
-import os
-import signal
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import BinaryIO, Final, NamedTuple
 
-from hark.bundle import events as ev
+from hark.bundle.alike import Alike
 from hark.bundle.frame import Frame
 from hark.conversation.exchanges import Exchanges, Heard
+from hark.conversation.gathered import KINDS
 from hark.conversation.model import model_call
 from hark.replay import recorded
-from hark.report.facts import Facts
+from hark.report.facts import DECISIONS, TAKEN, Facts
 from hark.report.links import Links
-from hark.report.listing import Listing, write
+from hark.report.listing import Listing
+from hark.report.shares import Shares
 from hark.report.talk import Conversation
 from hark.unchanged import Unchanged
 from hark.verify.parallel import spare_workers
@@ -28,31 +30,41 @@ _PIECE: Final = 1 << 18
 class Made:
     """A run read through. `talk` and `listed` get the markup of the conversation and of the events."""
 
-    def __init__(self, talk: BinaryIO | None = None, listed: BinaryIO | None = None) -> None:
-        self.facts = Facts()
+    def __init__(
+        self, talk: BinaryIO | None = None, listed: BinaryIO | None = None, *, steps: bool = True
+    ) -> None:
+        self.facts = Facts(stepwise=steps)
         self.links = Links()
         self._talk = talk
         self._listed = listed
         self._exchanges = Exchanges()
         self._conversation = Conversation()
+        self._alike = Alike()
 
     def read(self, frames: Iterable[Frame], name: str = "", events: int = 0) -> None:
-        """Read a run's frames."""
-        listing = Listing(name, events)
+        """Read a run's frames. What nothing is made of is not even decoded."""
+        listing = None if self._listed is None else Listing(name, events)
         for frame in frames:
-            event = ev.decode_frame(frame) if frame.payload else None  # None: it was taken out
-            placed = recorded.Frame(frame.seq, frame.time, event)
-            self.facts.take(frame.kind, placed)
-            if event is not None:
-                self.links.event(placed)
-                for heard in self._exchanges.add(placed):
-                    self._hear(heard)
-            if self._listed is not None:
+            kind, seq, time, _, payload, _ = frame
+            self.facts.count(kind, time)
+            event = None  # it was taken out
+            if payload and (kind in TAKEN or kind in KINDS or listing is not None):
+                event = self._alike.decode(frame)
+                self._take(kind, recorded.Frame(seq, time, event))
+            if listing is not None and self._listed is not None:
                 self._listed.write(listing.add(frame, event).encode())
         for heard in self._exchanges.rest():
             self._hear(heard)
-        if self._listed is not None:
+        if listing is not None and self._listed is not None:
             self._listed.write(listing.end().encode())
+
+    def _take(self, kind: int, placed: recorded.Frame) -> None:
+        if kind in TAKEN and not (kind in DECISIONS and placed.event.allowed):
+            self.facts.take(placed)
+            self.links.event(placed)
+        if kind in KINDS:
+            for heard in self._exchanges.add(placed):
+                self._hear(heard)
 
     def _hear(self, heard: Heard) -> None:
         call = model_call(heard)
@@ -62,45 +74,30 @@ class Made:
             self._talk.write(self._conversation.add(call).encode())
 
 
-def make(bundle: Unchanged, name: str, events: int, talk: BinaryIO, listed: BinaryIO) -> Made:
-    """Read a bundle of so many events. Raises ReplayError where it is another one by now."""
-    pid = _forked() if events >= PAYS and spare_workers() else None
-    if pid is None:
-        made = Made(talk, listed)
-        made.read(bundle.frames(), name, events)
-        return made
-    if pid == 0:
-        _list_and_leave(bundle, name, events, listed)
-    try:
-        made = Made(talk)
-        made.read(bundle.frames())
-        status = os.waitpid(pid, 0)[1]
-    except BaseException:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        raise
-    if status:  # whatever stopped it, it is met again here
-        listed.seek(0)
-        listed.truncate()
-        write(listed, bundle.frames(), name, events)
-    return made
+class Whole(NamedTuple):
+    """A run read through, and the markup of its conversation and of its events."""
+
+    made: Made
+    talk: Iterator[bytes]
+    listed: Iterator[bytes]
 
 
-def _forked() -> int | None:
-    try:
-        return os.fork()
-    except OSError:  # the system gives no more processes: it is done by this one
-        return None
+def make(bundle: Unchanged, name: str, events: int, files: ExitStack, *, steps: bool = True) -> Whole:
+    """Read a bundle of so many events, with its steps if they are asked for. `files` keeps the markup.
 
-
-def _list_and_leave(bundle: Unchanged, name: str, events: int, listed: BinaryIO) -> None:
-    status = 1
-    try:
-        write(listed, bundle.frames(), name, events)
-        listed.flush()
-        status = 0
-    finally:
-        os._exit(status)
+    Raises ReplayError where it is another one by now.
+    """
+    talk = files.enter_context(TemporaryFile())  # noqa: SIM115 (the stack closes it)
+    if events >= PAYS and (workers := spare_workers()):
+        with Shares(bundle, name, events, files) as shares:
+            shares.start(workers)
+            made = Made(talk, steps=steps)
+            made.read(shares.frames())
+            return Whole(made, pieces(talk), shares.listed())
+    listed = files.enter_context(TemporaryFile())  # noqa: SIM115
+    made = Made(talk, listed, steps=steps)
+    made.read(bundle.frames(), name, events)
+    return Whole(made, pieces(talk), pieces(listed))
 
 
 def pieces(file: BinaryIO) -> Iterator[bytes]:

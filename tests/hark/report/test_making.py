@@ -2,12 +2,12 @@
 
 import io
 import os
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import BinaryIO, NoReturn
 
 import pytest
 
+from hark.bundle import events as ev
 from hark.bundle.frame import Frame
 from hark.errors import BundleError, ReplayError
 from hark.report import making
@@ -28,28 +28,55 @@ def test_one_reading_gives_all_parts(tmp_path: Path) -> None:
     assert b"".join(pieces(talk)) == talk.getvalue()
 
 
-def test_an_event_that_was_taken_out_is_none_and_one_that_cannot_be_read_is_named() -> None:
-    empty = Frame(3, 5, 0, bytes(32), b"", bytes(32))
-    read = Made()
+@pytest.mark.parametrize(("kind", "listed"), [(2, None), (3, io.BytesIO())], ids=["taken", "listed"])
+def test_an_event_that_was_taken_out_is_none_and_one_that_cannot_be_read_is_named(
+    kind: int, listed: io.BytesIO | None
+) -> None:
+    empty = Frame(kind, 5, 0, bytes(32), b"", bytes(32))
+    read = Made(listed=listed)
     read.read([empty])
-    assert (read.facts.events, read.facts.kinds[3]) == (1, 1)
+    assert (read.facts.events, read.facts.kinds[kind]) == (1, 1)
     with pytest.raises(BundleError, match="event 5"):
         read.read([empty._replace(payload=b"\xff")])
 
 
-def parts(path: str) -> tuple[bytes, bytes, int]:
-    """Conversation, list of events, and how many exchanges the facts count."""
+def test_what_nothing_is_made_of_is_counted_and_not_read() -> None:
+    read = Made()
+    read.read([Frame(3, 5, 7, bytes(32), b"\xff", bytes(32))])
+    assert (read.facts.kinds[3], read.facts.last_ns) == (1, 7)
+
+
+def test_a_run_without_steps_has_all_else(tmp_path: Path) -> None:
+    with_steps, without = made(tmp_path / "a.hark"), made(tmp_path / "b.hark", steps=False)
+    assert with_steps.facts.steps
+    assert not without.facts.steps
+    assert without.facts.bars == with_steps.facts.bars
+    assert without.facts.denials == with_steps.facts.denials
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_however_many_processes_make_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr(making, "PAYS", 1)
+    path = bundle(tmp_path / "run.hark", *events())
     verified = verify(path)
-    with TemporaryFile() as talk, TemporaryFile() as listed:
-        read = make(Unchanged(path, verified), "run.hark", verified.events, talk, listed)
-        return b"".join(pieces(talk)), b"".join(pieces(listed)), read.facts.exchanges
+    monkeypatch.setattr(making, "spare_workers", lambda: 0)
+    with ExitStack() as files:
+        alone = make(Unchanged(path, verified), "run.hark", verified.events, files)
+        expected = [b"".join(part) for part in (alone.talk, alone.listed)]
+    monkeypatch.setattr(making, "spare_workers", lambda: workers)
+    with ExitStack() as files:
+        whole = make(Unchanged(path, verified), "run.hark", verified.events, files)
+        assert [b"".join(part) for part in (whole.talk, whole.listed)] == expected
+        assert whole.made.facts == alone.made.facts
+    assert expected[1].endswith(b"</details>")
 
 
-@pytest.fixture
-def forked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The processes that were made; there is room for one."""
-    started: list[int] = []
-    fork = os.fork
+def test_a_bundle_that_became_another_leaves_no_process_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, fork = list[int](), os.fork
 
     def noted() -> int:
         if pid := fork():
@@ -59,49 +86,23 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(making, "PAYS", 1)
     monkeypatch.setattr(making, "spare_workers", lambda: 1)
     monkeypatch.setattr(os, "fork", noted)
-    return started
-
-
-def _refused() -> int:
-    raise BlockingIOError("no more processes")
-
-
-def test_two_processes_make_what_one_makes(
-    tmp_path: Path, forked: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = bundle(tmp_path / "run.hark", *events())
-    by_two = parts(path)
-    assert len(forked) == 1
-    monkeypatch.setattr(os, "fork", _refused)
-    assert parts(path) == by_two
-    monkeypatch.setattr(making, "spare_workers", lambda: 0)
-    assert parts(path) == by_two
-    assert len(forked) == 1
-    assert by_two[1].endswith(b"</details>")
-
-
-def test_a_process_that_ends_early_takes_nothing_with_it(
-    tmp_path: Path, forked: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = bundle(tmp_path / "run.hark", *events())
-    whole = parts(path)
-
-    def torn(_bundle: object, _name: str, _events: int, listed: BinaryIO) -> NoReturn:
-        os.write(listed.fileno(), b"torn")
-        os._exit(1)
-
-    monkeypatch.setattr(making, "_list_and_leave", torn)
-    assert parts(path) == whole
-    assert len(forked) == 2
-
-
-def test_a_bundle_that_became_another_leaves_no_process_behind(tmp_path: Path, forked: list[int]) -> None:
     path = bundle(tmp_path / "run.hark", *events())
     verified = verify(path)
     bundle(tmp_path / "other.hark", *events(obeys=False))
     os.replace(tmp_path / "other.hark", path)
-    with TemporaryFile() as talk, TemporaryFile() as listed, pytest.raises(ReplayError):
-        make(Unchanged(path, verified), "run.hark", verified.events, talk, listed)
-    (pid,) = forked
+    with ExitStack() as files, pytest.raises(ReplayError):
+        make(Unchanged(path, verified), "run.hark", verified.events, files)
+    (pid,) = started
     with pytest.raises(ChildProcessError):
         os.waitpid(pid, 0)
+
+
+def test_an_event_that_only_the_list_reads_ends_it_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "PAYS", 1)
+    monkeypatch.setattr(making, "spare_workers", lambda: 1)
+    path = bundle(tmp_path / "run.hark", ev.Unknown(3, b"\xff"))
+    verified = verify(path)
+    with ExitStack() as files, pytest.raises(BundleError, match="EnvSnapshot"):
+        make(Unchanged(path, verified), "run.hark", verified.events, files)
