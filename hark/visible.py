@@ -49,6 +49,8 @@ WORD: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 """What a name may hold that stands bare in a sentence: no space, no comma, no bracket, no quote."""
 _RECORDED: Final = _Escapes("\\\\")
 _OURS: Final = _Escapes("\\")
+_LINES: Final = _Escapes("\\\\")
+_LINES.update({0x0A: "\n", 0x09: "\t"})
 
 
 def visible(text: str) -> str:
@@ -71,6 +73,13 @@ def named(text: str) -> str:
 def printable(text: str) -> str:
     """Our own sentence, which may quote recorded text: escaped likewise, but a backslash stays as it is."""
     return text if _is_simple(text) else text.translate(_OURS)
+
+
+def visible_lines(text: str) -> str:
+    """Recorded text likewise, but for its own line breaks and tabs, which stay as they are."""
+    if _is_simple(text.replace("\n", "").replace("\t", "")):
+        return text.replace("\\", "\\\\")
+    return text.translate(_LINES)
 
 
 def _is_simple(text: str) -> bool:

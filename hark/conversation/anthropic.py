@@ -93,9 +93,10 @@ def _said(content: Any, role: str = "") -> Turn:
 
 def _usage(usage: Any) -> Usage:
     """Return tokens; what came from the cache counts as input too, as the other APIs count it."""
-    fresh = loose.number(loose.at(usage, "input_tokens"))
-    cached = loose.number(loose.at(usage, "cache_read_input_tokens"))
-    written = loose.number(loose.at(usage, "cache_creation_input_tokens"))
-    hour = loose.number(loose.at(usage, "cache_creation", "ephemeral_1h_input_tokens"))
+    counts = loose.mapping(usage)
+    fresh = loose.number(counts.get("input_tokens"))
+    cached = loose.number(counts.get("cache_read_input_tokens"))
+    written = loose.number(counts.get("cache_creation_input_tokens"))
+    hour = loose.number(loose.at(counts.get("cache_creation"), "ephemeral_1h_input_tokens"))
     total = None if fresh is None else fresh + (cached or 0) + (written or 0)
-    return Usage(total, loose.number(loose.at(usage, "output_tokens")), cached, written, hour)
+    return Usage(total, loose.number(counts.get("output_tokens")), cached, written, hour)

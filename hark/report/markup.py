@@ -1,15 +1,15 @@
 """Recorded text as text of a page: the one way by which anything that was recorded gets into the HTML.
 
-What always holds: what comes out of `shown` holds no character that begins or ends an element, an attribute or
-a reference, nothing invisible and nothing that turns the direction of writing; so it stands as text, or
-inside double quotes. Everything else of a page is our own words and numbers.
+What always holds: what comes out of here holds no character that begins or ends an element or a reference,
+nothing invisible and nothing that turns the direction of writing; so it stands as text. What comes of `shown` and
+`text` can stand inside double quotes too. Everything else of a page is our own words and numbers.
 """
 
 import html
 from collections.abc import Iterable
 from typing import Final
 
-from hark.visible import printable, visible
+from hark.visible import printable, visible, visible_lines
 
 MAX_NAME: Final = 200  # characters of what is called something: a model, a host, a tool, an identifier
 MAX_SHOWN: Final = 32_768  # characters of one text; the bundle has the rest
@@ -29,7 +29,7 @@ def inside(seen: str) -> str:
 
 def text(recorded: str) -> str:
     """Return recorded text, in one line."""
-    return shown(visible(recorded))
+    return html.escape(visible(recorded), quote=True)
 
 
 def brief(recorded: str, most: int = MAX_NAME) -> str:
@@ -38,8 +38,8 @@ def brief(recorded: str, most: int = MAX_NAME) -> str:
 
 
 def lines(recorded: str) -> str:
-    """Return recorded text with its own line breaks and tabs."""
-    return "\n".join("\t".join(map(text, line.split("\t"))) for line in recorded.split("\n"))
+    """Return recorded text with its own line breaks and tabs, as the text of an element."""
+    return inside(visible_lines(recorded))
 
 
 def block(recorded: str, name: str = "said") -> str:

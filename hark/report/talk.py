@@ -43,6 +43,8 @@ class Conversation:
         """Return the call that this one goes on from, and how many turns it repeats."""
         best, most = None, 0
         for past in reversed(self._past):
+            if past.keys[:1] != keys[:1]:
+                continue
             same = 0
             for one, other in zip(past.keys, keys, strict=False):
                 if one != other:

@@ -17,6 +17,7 @@ from hark.visible import (
     quoted,
     visible,
     visible_bytes,
+    visible_lines,
 )
 
 
@@ -58,10 +59,14 @@ def test_two_different_texts_never_look_the_same():
 HIDDEN = sorted(BLANK) + [chr(end) for ends in VARIATION_SELECTORS for end in ends]
 
 
-@given(st.text() | st.text(alphabet=st.sampled_from(["a", " ", "é", "字", "\\", "\n", "\ue000", *HIDDEN])))
+@given(
+    st.text() | st.text(alphabet=st.sampled_from(["a", " ", "é", "字", "\\", "\n", "\t", "\ue000", *HIDDEN]))
+)
 def test_a_text_is_shown_as_each_of_its_characters_is_alone(text):
     assert visible(text) == "".join(map(visible, text))
     assert printable(text) == "".join(map(printable, text))
+    lines = [[visible(part) for part in line.split("\t")] for line in text.split("\n")]
+    assert visible_lines(text) == "\n".join(map("\t".join, lines))
 
 
 def test_every_plain_character_is_shown_as_itself_and_no_other_is():

@@ -12,8 +12,8 @@ from hark.visible import visible
 
 @given(st.text())
 def test_recorded_text_holds_nothing_that_ends_text_or_an_attribute(recorded: str) -> None:
-    for made in (markup.text(recorded), markup.lines(recorded)):
-        assert not set("<>\"'") & set(made)
+    for made, ends in ((markup.text(recorded), "<>\"'"), (markup.lines(recorded), "<>")):
+        assert not set(ends) & set(made)
         assert all(part.startswith(("amp;", "lt;", "gt;", "quot;", "#x27;")) for part in made.split("&")[1:])
 
 
@@ -41,4 +41,7 @@ def test_counts_and_tables() -> None:
 def test_inside_an_element_nothing_begins_or_ends_one(recorded: str) -> None:
     made = markup.inside(visible(recorded))
     assert not set("<>") & set(made)
+    assert markup.lines(recorded) == "\n".join(
+        "\t".join(markup.inside(visible(part)) for part in line.split("\t")) for line in recorded.split("\n")
+    )
     assert html.unescape(made) == html.unescape(markup.text(recorded)) == visible(recorded)
