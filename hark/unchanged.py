@@ -45,7 +45,7 @@ class Unchanged:
 
     def chunks(self) -> Iterator[Chunk]:
         """As `frames`, many at a time."""
-        scan, survey = Scan(0, ZERO_HASH), Survey()
+        scan, survey = Scan(0, ZERO_HASH, rooted=False), Survey()
         last: Chunk | None = None
         with self.opened() as file:
             for chunk in file.walk(limit=self._verified.events):

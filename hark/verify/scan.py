@@ -45,7 +45,7 @@ class Fault(NamedTuple):
 class Scan:
     """Checking frames one after the other, from sequence number `seq` and chain value `chain` on."""
 
-    def __init__(self, seq: int, chain: bytes) -> None:
+    def __init__(self, seq: int, chain: bytes, *, rooted: bool = True) -> None:
         self.seq = seq
         self.chain = chain
         self.fault: Fault | None = None
@@ -56,11 +56,13 @@ class Scan:
         """The same nodes under SHA-256."""
         self.leaves: list[bytes] = []
         self._hasher = blake3()
+        self._block = BLOCK if rooted else 0
+        """How many leaves are hashed into a node; 0: none, as the chain says enough."""
 
     def check(self, chunk: Chunk) -> bool:
         """Check the frames of `chunk`; False once one of them is at fault."""
         data, leaves, seq, chain = chunk.data, self.leaves, self.seq, self.chain
-        hasher, leaf_head = self._hasher, _LEAF_HEAD.pack
+        hasher, leaf_head, block = self._hasher, _LEAF_HEAD.pack, self._block
         for start, (length, kind, claimed, _, before) in zip(chunk.starts, chunk.heads, strict=True):
             if claimed != seq or before != chain:
                 return self._stop(chunk, start, seq, kind, splice(seq, claimed))
@@ -75,9 +77,11 @@ class Scan:
             hasher.reset()
             hasher.update(b"\x02" + chain + stored)
             chain = hasher.digest()
-            leaves.append(stored)
             seq += 1
-            if len(leaves) == BLOCK:
+            if not block:
+                continue
+            leaves.append(stored)
+            if len(leaves) == block:
                 self.tops.append(subtree(leaves))
                 self.sums.append(sha256tree.subtree(leaves))
                 leaves.clear()
