@@ -85,7 +85,7 @@ class Files:
         found: dict[Side, dict[str, bytes]] = {}
         for side in self._sides:
             found[side] = {}
-            for event in side.project():
+            for event in side.manifests():
                 if isinstance(event, ev.FsManifest) and event.root == side.start.working_dir:
                     found[side] |= event.entries
         return found
@@ -97,8 +97,8 @@ class Files:
         return {
             digest: data
             for side in self._sides
-            for name in (stored.NAME, contents.NAME)
-            for digest, data in _archive(side, name, wanted)
+            for archive in _archives(side)
+            for digest, data in _held(archive, wanted)
         }
 
     def _wanted(self) -> Iterator[bytes]:
@@ -115,14 +115,21 @@ def _is_file(row: Row) -> bool:
     return row.action.stream.partition(" ")[0] == treatment.FILE
 
 
-def _archive(side: Side, name: str, wanted: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield what an archive of a bundle holds of what is wanted. One that cannot be read holds nothing."""
-    parts = (event for event in side.project() if isinstance(event, ev.Snapshot))
-    data = b"".join(part.data for part in parts if part.name == name)
-    if not data:
+def _archives(side: Side) -> list[bytes]:
+    """Return what a bundle holds of the project as it began, and of its end. It is decoded once."""
+    found: dict[str, list[bytes]] = {stored.NAME: [], contents.NAME: []}
+    for event in side.snapshots():
+        if isinstance(event, ev.Snapshot) and event.name in found:
+            found[event.name].append(event.data)
+    return [b"".join(parts) for parts in found.values() if parts]
+
+
+def _held(archive: bytes, wanted: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what an archive holds of what is wanted. One that cannot be read holds nothing."""
+    if not archive:
         return
     try:
-        for entry in Reader(Unpacking(data), MAX_BYTES):
+        for entry in Reader(Unpacking(archive), MAX_BYTES):
             if entry.kind == FILE and (digest := blake3(entry.data).digest()) in wanted:
                 yield digest, entry.data
     except BundleError:

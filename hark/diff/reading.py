@@ -19,6 +19,7 @@ from hark.errors import BundleError, PolicyError, ReplayError
 from hark.policy.jsonpath import PathError
 from hark.replay.actions import Collector, Streams
 from hark.replay.canonical import NO_RULES, Rules
+from hark.replay.treatment import ignored
 from hark.unchanged import Unchanged
 from hark.verify.parallel import spare_workers
 from hark.verify.result import BROKEN, Result
@@ -28,6 +29,10 @@ PAYS: Final = 1 << 20  # bytes of a bundle from which on a second process is wor
 _MANIFEST: Final = 4
 _SNAPSHOT: Final = 38
 _SKIPPED: Final = frozenset((_SNAPSHOT, 48))  # snapshots and clock logs: large, and no part of an action
+_ABOUT: Final = frozenset((1, 2, 3, 49))  # what a run began with, and where it became live
+_OF_EXCHANGES: Final = frozenset(kind.number for kind in ev.KINDS if "exchange" in kind.event._fields)
+_UNREAD: Final = frozenset(kind.number for kind in ev.KINDS if ignored(kind.number)) - _ABOUT - _OF_EXCHANGES
+"""Of what is no part of an action, what is not even decoded."""
 
 
 class Read(NamedTuple):
@@ -47,8 +52,10 @@ class Read(NamedTuple):
     leaves: bytes
     exchanges: dict[int, "array[int]"]
     """The events of each exchange."""
-    files: "array[int]"
-    """The events of the project's manifest and of what its files held."""
+    manifests: "array[int]"
+    """The events of the project's manifest."""
+    snapshots: "array[int]"
+    """The events of what its files held."""
 
     def rules(self) -> Rules:
         """Return what the run's placeholders are called. What its policy leaves out of a replay counts."""
@@ -116,46 +123,51 @@ def _answer(pipe: BinaryIO) -> Read | None:
     return found if isinstance(found, Read) else None
 
 
-def _read(path: str, verified: Result) -> Read:
+def _read(path: str, verified: Result) -> Read:  # noqa: PLR0912 (one pass over all events)
     start, branches, taken_out = RunStart(), list[tuple[int, ev.Branch]](), 0
     loaded: ev.PolicyLoaded | None = None
     env: dict[str, str] = {}
     collector: Collector | None = None
     offsets, sizes, leaves = array("Q"), array("L"), bytearray()
     exchanges: dict[int, array[int]] = {}
-    files = array("Q")
-    for placed in Unchanged(path, verified).placed():
-        frame = placed.frame
-        offsets.append(placed.offset)
-        sizes.append(FRAME_OVERHEAD + len(frame.payload))
-        leaves += frame.leaf
-        if frame.kind in (_MANIFEST, _SNAPSHOT) and frame.seq not in verified.redacted:
-            files.append(frame.seq)
-        if frame.kind in _SKIPPED:
-            continue
-        if not frame.payload and frame.seq in verified.redacted:
-            taken_out += 1
-            continue
-        event = ev.decode_frame(frame)
-        match event:
-            case RunStart():
-                start = event
-            case ev.PolicyLoaded() if loaded is None:
-                loaded = event
-            case ev.EnvSnapshot() if collector is None:
-                env |= event.vars
-            case ev.Branch():
-                branches.append((frame.seq, event))
-            case _:
-                if collector is None:
-                    collector = Collector(_rules(loaded, env))
-                collector.add(frame.seq, event)
-        exchange = getattr(event, "exchange", 0)
-        if exchange:
-            known = exchanges.get(exchange)
-            if known is None:
-                known = exchanges[exchange] = array("Q")
-            known.append(frame.seq)
+    manifests, snapshots = array("Q"), array("Q")
+    redacted = frozenset(verified.redacted)
+    for chunk in Unchanged(path, verified).chunks():
+        offsets.extend([chunk.at + start for start in chunk.starts])
+        sizes.extend([FRAME_OVERHEAD + head[0] for head in chunk.heads])
+        for frame in chunk.frames():
+            kind, seq = frame.kind, frame.seq
+            leaves += frame.leaf
+            if kind == _MANIFEST and seq not in redacted:
+                manifests.append(seq)
+            if kind in _SKIPPED:
+                if kind == _SNAPSHOT and seq not in redacted:
+                    snapshots.append(seq)
+                continue
+            if not frame.payload and seq in redacted:
+                taken_out += 1
+                continue
+            if kind in _UNREAD:
+                continue
+            event = ev.decode_frame(frame)
+            match event:
+                case _ if kind not in _ABOUT:
+                    if collector is None:
+                        collector = Collector(_rules(loaded, env))
+                    collector.add(seq, event)
+                case RunStart():
+                    start = event
+                case ev.PolicyLoaded() if loaded is None:
+                    loaded = event
+                case ev.EnvSnapshot() if collector is None:
+                    env |= event.vars
+                case ev.Branch():
+                    branches.append((seq, event))
+            if kind in _OF_EXCHANGES and (exchange := getattr(event, "exchange", 0)):
+                known = exchanges.get(exchange)
+                if known is None:
+                    known = exchanges[exchange] = array("Q")
+                known.append(seq)
     streams = Streams({}, None) if collector is None else collector.streams()
     return Read(
         verified=verified,
@@ -169,7 +181,8 @@ def _read(path: str, verified: Result) -> Read:
         sizes=sizes,
         leaves=bytes(leaves),
         exchanges=exchanges,
-        files=files,
+        manifests=manifests,
+        snapshots=snapshots,
     )
 
 

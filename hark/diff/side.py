@@ -4,7 +4,7 @@ What always holds: nothing is read out of a bundle that is BROKEN; what is read 
 verified, or it is an error. A payload that was taken out is counted, and compared with nothing.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Self
@@ -16,10 +16,13 @@ from hark.bundle.walk import BundleFile
 from hark.diff.order import Effort
 from hark.diff.reading import Read, read, read_both
 from hark.errors import BundleError
+from hark.replay import treatment
 from hark.replay.actions import Action
 from hark.replay.canonical import Canonical
 from hark.replay.content import Content, content
 from hark.verify.result import TRUNCATED
+
+AHEAD: Final = 1 << 16  # bytes that are read at once
 
 type Told = tuple[int, int, ev.Event | ev.Unknown]
 
@@ -37,6 +40,7 @@ class Side:
         self.streams: Final = self._read.streams
         self.rules: Final = self._read.rules()
         self._file: Final = BundleFile(path)
+        self._block_at, self._block = 0, b""
         self.effort: Final = Effort()
         """What comparing may cost where this is the first side."""
 
@@ -47,7 +51,7 @@ class Side:
 
     def content(self, action: Action, *, asked: bool = True) -> Content:
         """Return what an action was, in full, or without what was asked. Raises BundleError."""
-        return content(self._told(action), action, self.rules, asked=asked)
+        return content(self._told(action, asked=asked), action, self.rules, asked=asked)
 
     def request(self, action: Action) -> Canonical | None:
         """Return what was asked. Raises BundleError."""
@@ -58,26 +62,42 @@ class Side:
         event = None if action is None else self._again(action.seq)[2]
         return event if isinstance(event, ev.FileResult) else None
 
-    def project(self) -> Iterator[ev.Event | ev.Unknown]:
-        """Yield the events of the project's manifest and of what its files held. Raises BundleError."""
-        for seq in self._read.files:
-            yield self._again(seq)[2]
+    def manifests(self) -> Iterator[ev.Event | ev.Unknown]:
+        """Yield the events of the project's manifest. Raises BundleError."""
+        return (self._again(seq)[2] for seq in self._read.manifests)
 
-    def _told(self, action: Action) -> Iterator[Told]:
-        """Yield the events of an action's exchange from its first on, or its only one."""
+    def snapshots(self) -> Iterator[ev.Event | ev.Unknown]:
+        """Yield the events of what the project's files held. Raises BundleError."""
+        return (self._again(seq)[2] for seq in self._read.snapshots)
+
+    def _told(self, action: Action, *, asked: bool) -> Iterator[Told]:
+        """Yield the events of an action's exchange from its first on, or its only one.
+
+        The request itself, which may be long, is left out unless it is `asked` for.
+        """
         seqs = self._read.exchanges.get(action.exchange) if action.exchange else None
         if seqs is None:
             yield self._again(action.seq)
             return
-        for at in range(bisect_left(seqs, action.seq), len(seqs)):
+        answered = not asked and action.stream.startswith(f"{treatment.REQUEST} ")
+        for at in range((bisect_right if answered else bisect_left)(seqs, action.seq), len(seqs)):
             yield self._again(seqs[at])
 
     def _again(self, seq: int) -> Told:
-        frame = unpack(self._file.read(self._read.offsets[seq], self._read.sizes[seq]))
+        frame = unpack(self._bytes(self._read.offsets[seq], self._read.sizes[seq]))
         leaf = self._read.leaves[seq * HASH_SIZE : (seq + 1) * HASH_SIZE]
         if frame is None or leaf_hash(seq, frame.kind, frame.payload) != leaf:
             raise BundleError(f"{self.path} was changed while it was read; compare it again")
         return seq, frame.time, ev.decode_frame(frame)
+
+    def _bytes(self, at: int, size: int) -> bytes:
+        """Return bytes of the file; what is read next mostly stands close behind."""
+        begin = at - self._block_at
+        if begin < 0 or begin + size > len(self._block):
+            if size > AHEAD:
+                return self._file.read(at, size)
+            self._block_at, self._block, begin = at, self._file.read(at, AHEAD), 0
+        return self._block[begin : begin + size]
 
     def close(self) -> None:
         """Let the file go; again is harmless."""

@@ -76,7 +76,15 @@ class _Exchange:
         self.answer = Answer(rules.marks)
         self.stream = ""
         self.place = -1
-        self.sides = {True: Messages(value), False: Messages(value)}
+        self._value = value
+        self._sides: dict[bool, Messages] = {}
+
+    def side(self, from_agent: bool) -> Messages:  # noqa: FBT001 (a field of the format)
+        """Return the messages of one side of a WebSocket, which few exchanges are."""
+        found = self._sides.get(from_agent)
+        if found is None:
+            found = self._sides[from_agent] = Messages(self._value)
+        return found
 
 
 class _Tunnel:
@@ -103,7 +111,7 @@ class Collector:
 
     def add(self, seq: int, event: "ev.Event | ev.Unknown") -> None:  # noqa: PLR0912  # one line for each kind
         """Take the next event."""
-        if treatment.ignored(ev.kind_of(event)):
+        if type(event) in _IGNORED:
             return
         match event:
             case ev.LlmRequest() | ev.RequestChunk() | ev.BodyHash() | ev.Trailers():
@@ -228,14 +236,14 @@ class Collector:
         trailers = exchange.trailers.raw_headers if exchange.trailers is not None else ()
         actions = self._actions[exchange.stream]
         parts = exchange.answer.parts(end, trailers)
-        actions[exchange.place] = actions[exchange.place]._replace(parts=parts)
+        actions[exchange.place] = Action(exchange.stream, exchange.seq, number, parts)
 
     def _message(self, seq: int, event: ev.WebSocketMessage) -> None:
         exchange = self._open.get(event.exchange)
         if exchange is None:
             return
         self._settle(event.exchange, exchange)
-        found = exchange.sides[event.from_agent].add(seq, event)
+        found = exchange.side(event.from_agent).add(seq, event)
         if found is not None:
             first, kind, value = found
             title, _, key = exchange.stream.partition("\0")
@@ -299,6 +307,9 @@ class Collector:
     def _value(self, data: bytes) -> bytes:
         """Return the hash of a message: by value where it is JSON (rule `spelling`)."""
         return blake3(by_value(data, self._rules.marks)).digest()
+
+
+_IGNORED: Final = frozenset(kind.event for kind in ev.KINDS if treatment.ignored(kind.number))
 
 
 def actions(frames: Frames, rules: Rules = NO_RULES) -> Streams:

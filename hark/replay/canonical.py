@@ -32,6 +32,7 @@ from hark.replay.target import Query, plain, split
 CANONICAL_VERSION: Final = 1
 CONTEXT: Final = "hark canonical request v1"
 """BLAKE3's key derivation context: no other hash of hark's, or of anybody's, is one of these."""
+_KEYED: Final = blake3(derive_key_context=CONTEXT)
 MAX_HELD: Final = 16 << 20  # bytes of a body that is read; an upload beyond is compared by its hash
 
 
@@ -90,7 +91,7 @@ class Canonical(NamedTuple):
     @property
     def key(self) -> bytes:
         """Return 32 bytes that stand for the form."""
-        hasher = blake3(derive_key_context=CONTEXT)
+        hasher = _KEYED.copy()
         hasher.update(cbor.encode([CANONICAL_VERSION, *self[:6], self.size, self.digest]))
         return hasher.digest()
 

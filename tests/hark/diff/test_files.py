@@ -7,6 +7,7 @@ from hark.bundle import events as ev
 from hark.bundle.bounds import RunStart
 from hark.bundle.redact import redact
 from hark.diff import files as module
+from hark.diff import side as side_module
 from hark.diff.align import rows
 from hark.diff.detail import changes
 from hark.diff.files import NO_CONTENT, Files
@@ -111,3 +112,29 @@ def test_what_was_redacted_is_not_read_again(tmp_path):
             (row,) = [row for row in found if not row.equal]
             (change,) = changes(row, a, b, Files(found, a, b))
             assert (change.where, change.words) == ("content", words)
+
+
+def test_what_the_files_held_is_decoded_once(tmp_path, monkeypatch):
+    """Two files differ: each event that holds them, and each manifest, is decoded once on either side."""
+    began = project(f=BEGAN, g=BEGAN)
+    one = [*began, *left("f", b"one\n2\n")]
+    other = [*began, *left("g", b"one\n3\n")]
+    paths = [
+        recordings.bundle(tmp_path / name, *events) for name, events in (("a.hark", one), ("b.hark", other))
+    ]
+    decoded, decode = [], ev.decode_frame
+
+    def noted(frame):
+        decoded.append(frame.kind)
+        return decode(frame)
+
+    with Side(paths[0]) as a, Side(paths[1]) as b:
+        found = rows(a.streams, b.streams)
+        files = Files(found, a, b)
+        monkeypatch.setattr(side_module.ev, "decode_frame", noted)
+        told = [change for row in found if not row.equal for change in changes(row, a, b, files)]
+    assert [change.words for change in told] == ["differs", "differs"]
+    held = sum(isinstance(event, ev.Snapshot) for event in (*one, *other))
+    assert held > 2
+    assert decoded.count(38) == held
+    assert decoded.count(4) == 2
