@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_HOSTS: Final = 20  # some lines each; the agent's own answers have them too
 MAX_REQUESTS: Final = 3  # tables for single requests, which have five lines each
+_NEW: Final = "into {}, or into a file that -policy names"
 _LEFT_OUT: Final = "could be allowed too; `hark policy explain` gives the lines for a URL"
 
 
@@ -32,8 +33,11 @@ class Lines(NamedTuple):
     rest: str = ""
 
 
-def allowing(denied: Iterable["Denied"], policy: Policy, now: datetime) -> Lines:
-    """Return the tables for what is still denied by the policy in force, hosts first."""
+def allowing(denied: Iterable["Denied"], policy: Policy, now: datetime, own: str) -> Lines:
+    """Return the tables for what is still denied by the policy in force, hosts first.
+
+    `own` is where a policy is looked for when none is named.
+    """
     found = [(rule, table) for rule, table in _tables(denied) if not _holds(policy, rule, now)]
     hosts = [table for rule, table in found if not rule.methods]
     requests = [table for rule, table in found if rule.methods]
@@ -42,7 +46,7 @@ def allowing(denied: Iterable["Denied"], policy: Policy, now: datetime) -> Lines
     rest = f"{out} more {_LEFT_OUT}" if out else ""
     if not chosen:
         return Lines(rest=rest)
-    where = f"at the end of {policy.source}" if policy.raw else "into a file and name it with -policy"
+    where = f"at the end of {policy.source}" if policy.raw else _NEW.format(own)
     lead = f"to allow what was denied, if that is wanted, put this {where}:"
     return Lines(lead, tuple(line for table in chosen for line in table.split("\n")), rest)
 

@@ -89,7 +89,8 @@ class Parting:
         from hark.allowing import allowing
         from mediator.wall import local_now
 
-        lines = allowing(found.denied, self.policy, local_now())
+        own = policy_file.shown_own_path(os.environ)
+        lines = allowing(found.denied, self.policy, local_now(), own)
         for sentence, pasted in ((lines.lead, lines.pasted), (lines.rest, ())):
             if sentence:
                 self.say(sentence)

@@ -47,6 +47,12 @@ def own_path(environ: Mapping[str, str]) -> str:
     return os.path.join(os.path.dirname(user_key_path(environ)), NAME)
 
 
+def shown_own_path(environ: Mapping[str, str]) -> str:
+    """Return the same for people, with `~` for the home directory."""
+    path, home = own_path(environ), environ.get("HOME", "").rstrip("/")
+    return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
+
+
 def said_of(policy: Policy, named: str | None, workdir: str) -> Iterator[str]:
     """Yield what the caller should know of a run's policy before the agent starts."""
     if policy.allow_all:

@@ -11,7 +11,11 @@ SPEC: Final = Spec(
     "run",
     "run a command inside the boundary and record everything that crosses it",
     (
-        Option("policy", "what the command may reach; without one, your own policy.toml, or nothing", "FILE"),
+        Option(
+            "policy",
+            "what the command may reach; without one, ~/.config/hark/policy.toml, or nothing",
+            "FILE",
+        ),
         Option("follow-policy", "read the policy again when it changes: what may be reached changes with it"),
         Option("o", "where the sealed bundle goes; without it, where `hark ls` finds it", "BUNDLE"),
         Option("key", "sign with this private key instead of your own", "FILE"),

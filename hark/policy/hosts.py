@@ -105,10 +105,9 @@ def _no_star(node: Node, text: str) -> None:
 def _below(node: Node, text: str) -> str:
     below = text[len(WILDCARD) :]
     if "*" in below:
-        node.fail(
-            f'"{text}" has two wildcards, and one stands for exactly one label; '
-            f'write "{WILDCARD}{below.replace(WILDCARD, "")}" or each host'
-        )
+        rest = below.replace(WILDCARD, "")
+        hint = f'write "{WILDCARD}{rest}" or each host' if "." in rest else "write each host"
+        node.fail(f'"{text}" has two wildcards, and one stands for exactly one label; {hint}')
     return below
 
 

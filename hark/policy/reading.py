@@ -18,6 +18,8 @@ MAX_POLICY: Final = 1 << 20  # one event records the file whole, and nobody revi
 ABOVE: Final = ("allow_hosts", "read_paths", "write_paths", "exec")
 """Keys of a policy that are no tables, and so stand above all of them."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NOWHERE: Final = re.compile(r"\A(?:\$HOME/+|(?:\.{1,2}(?:/+|\Z))+)")
+"""How people begin a path that is relative to something."""
 _NAMES: Final = {str: "a string", int: "a whole number", bool: "true or false"}
 _EXAMPLES: Final = {str: '"..."', int: "10", bool: "true"}
 
@@ -172,7 +174,10 @@ def path(node: Node) -> str:
     """Read a path of the host: absolute or below the caller's home."""
     text = node.string()
     if not (text.startswith(("/", "~/")) or text == "~"):
-        node.fail(f'path "{text}" must begin with / or ~/')
+        below = _NOWHERE.sub("", text)
+        meant = f'write "~/{below}" for one in your home directory, or the whole path from /' if below else ""
+        hint = meant or "the project itself needs no grant"
+        node.fail(f'path "{text}" must begin with / or ~/; {hint}')
     return text
 
 

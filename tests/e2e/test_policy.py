@@ -38,6 +38,21 @@ def test_the_callers_own_policy_is_found_announced_recorded_and_unseen(rootless:
     assert at.events("PolicyLoaded")[0]["source"] == str(path)
 
 
+def test_what_a_run_without_a_policy_shows_allows_it_from_where_it_says_that_one_is_looked_for(
+    rootless: Desk,
+):
+    at = rootless
+    denied = ok(at.run("--", "sh", "-c", f"{NAMES}; true"))
+    assert denied.stdout == ""
+    path = at.project.parent / "config" / "hark" / "policy.toml"
+    said, _, pasted = denied.stderr.partition(f"put this into {path}, or into a file that -policy names:\n")
+    assert (said != denied.stderr, path.exists()) == (True, False)
+    path.write_text(pasted)
+    at.bundle.unlink()
+    allowed = ok(at.run("--", "sh", "-c", NAMES))
+    assert allowed.stdout == "resolved\n"
+
+
 def test_allowing_everything_is_loud_recorded_and_shown_by_verify(at: Desk):
     ended = ok(at.run("--unsafe-allow-all", "--", "sh", "-c", NAMES))
     assert ended.stdout == "resolved\n"

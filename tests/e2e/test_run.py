@@ -113,7 +113,7 @@ def test_without_a_policy_everything_is_denied_and_the_end_says_what_would_allow
     ended = ok(at.run("--", "sh", "-c", script))
     assert "hark: denied a.example" in ended.stderr
     assert "hark: denied 198.51.100.9:8080" in ended.stderr
-    block = ended.stderr.partition("put this into a file and name it with -policy:\n")[2]
+    block = ended.stderr.partition(", or into a file that -policy names:\n")[2]
     assert block == '[[allow]]\nhost = "a.example"\n[[allow]]\nhost = "198.51.100.9"\nport = 8080\n'
     decisions = at.events("DnsDecision", "EgressDecision")
     assert decisions

@@ -9,6 +9,7 @@ from hark.policy.wanted import table
 from mediator.ledger import Denied
 from tests.support.policies import NOON, read
 
+OWN = "~/.config/hark/policy.toml"
 ENDS_IN_A_TABLE = """
 allow_hosts = ["api.example"]
 [[allow]]
@@ -28,12 +29,12 @@ def denied(rule: str = "", lines: str = "") -> Denied:
 
 def pasted(text: str, *found: Denied) -> tuple[Policy, Lines]:
     """Return the policy with what is advised at its end, as a user would have it."""
-    lines = allowing(found, read(text), NOON)
+    lines = allowing(found, read(text), NOON, OWN)
     return read("\n".join((text, *lines.pasted))), lines
 
 
 def shown(found: Sequence[Denied], text: str = "") -> str:
-    return "\n".join(allowing(found, read(text), NOON).pasted)
+    return "\n".join(allowing(found, read(text), NOON, OWN).pasted)
 
 
 def test_what_is_pasted_behind_the_last_table_allows_what_was_denied():
@@ -58,8 +59,8 @@ def test_the_control_the_same_as_an_entry_of_a_list_belongs_to_the_last_table():
 
 
 def test_without_a_policy_the_user_is_told_to_write_one():
-    lines = allowing([denied("a.example")], Policy(), NOON)
-    assert lines.lead.endswith("put this into a file and name it with -policy:")
+    lines = allowing([denied("a.example")], Policy(), NOON, OWN)
+    assert lines.lead.endswith(f"put this into {OWN}, or into a file that -policy names:")
     assert lines.pasted == ("[[allow]]", 'host = "a.example"')
 
 
@@ -72,19 +73,19 @@ def test_what_the_policy_in_force_allows_by_now_is_not_advised():
 
 def test_one_port_is_not_advised_as_both_web_and_raw():
     raw = table("192.0.2.1", 80, speaks=Speaks.TCP)
-    lines = allowing([denied("", raw), denied("192.0.2.1:80")], Policy(), NOON)
+    lines = allowing([denied("", raw), denied("192.0.2.1:80")], Policy(), NOON, OWN)
     assert lines.pasted == ("[[allow]]", 'host = "192.0.2.1"', "port = 80")
     assert lines.rest.startswith("1 more could be allowed too")
 
 
 def test_a_denial_that_no_rule_would_lift_and_one_that_toml_cannot_say_are_left_out():
     wrong = '[[allow]]\nhost = "a.example"\npaths = ["/\\ud800"]'
-    assert allowing([denied(), denied("", wrong), denied("tool = 1")], Policy(), NOON) == Lines()
+    assert allowing([denied(), denied("", wrong), denied("tool = 1")], Policy(), NOON, OWN) == Lines()
 
 
 def test_a_flood_is_cut_and_counted():
     many = [denied(f"h{number}.example") for number in range(MAX_HOSTS + 5)]
     tables = [table("git.example", port, "PUT", None) for port in range(1, MAX_REQUESTS + 3)]
-    lines = allowing([*many, *(denied("", one) for one in tables)], Policy(), NOON)
+    lines = allowing([*many, *(denied("", one) for one in tables)], Policy(), NOON, OWN)
     assert lines.pasted.count("[[allow]]") == MAX_HOSTS + MAX_REQUESTS
     assert lines.rest.startswith("7 more could be allowed too; `hark policy explain`")

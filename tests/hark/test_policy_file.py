@@ -7,7 +7,7 @@ import pytest
 
 from hark.errors import PolicyError
 from hark.policy.model import HostRule, Policy
-from hark.policy_file import load, own_path, read_policy, said_at_the_end, said_of
+from hark.policy_file import load, own_path, read_policy, said_at_the_end, said_of, shown_own_path
 
 OWN = 'allow_hosts = ["own.example"]'
 
@@ -83,6 +83,14 @@ def test_allowing_everything_is_said_at_the_start_and_at_the_end(environ, tmp_pa
     assert "NOTHING IS DENIED" in next(said_of(policy, None, str(tmp_path)))
     assert "nothing was denied" in next(said_at_the_end(policy))
     assert list(said_at_the_end(Policy())) == []
+
+
+def test_where_a_policy_is_looked_for_is_shown_as_people_write_it():
+    assert shown_own_path({"HOME": "/home/me"}) == "~/.config/hark/policy.toml"
+    assert (
+        shown_own_path({"HOME": "/home/me", "XDG_CONFIG_HOME": "/home/media"})
+        == "/home/media/hark/policy.toml"
+    )
 
 
 def test_a_policy_that_cannot_be_read_is_named(tmp_path):

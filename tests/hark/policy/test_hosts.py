@@ -34,6 +34,7 @@ def test_an_entry_of_allow_hosts_has_one_spelling(text, rule):
         ("a.*.example.com", 'write "*.example.com"'),
         ("api-*.example.com", 'write "*.example.com"'),
         ("*.*.example.com", 'write "*.example.com"'),
+        ("*.*.com", "exactly one label; write each host"),
         ("*.com", "whoever owns a name under .com"),
         ("*.", "not a host name"),
         ("*.10.0.0.1", "wildcard over an address"),
