@@ -74,7 +74,10 @@ def said_of(policy: Policy, named: str | None, workdir: str) -> Iterator[str]:
 def said_at_the_end(policy: Policy) -> Iterator[str]:
     """Yield what the caller should be reminded of when the run is over."""
     if policy.allow_all:
-        yield f"{UNSAFE_ALLOW_ALL}: nothing was denied in this run"
+        yield (
+            f"{UNSAFE_ALLOW_ALL}: nothing was denied in this run; "
+            "`hark policy derive BUNDLE` prints a policy that allows what it reached"
+        )
 
 
 def _own(environ: Mapping[str, str]) -> str | None:

@@ -66,6 +66,28 @@ def test_allowing_everything_is_loud_recorded_and_shown_by_verify(at: Desk):
     assert "unsafe" not in control.stderr
 
 
+def test_the_policy_that_is_derived_from_an_unsafe_run_allows_what_it_reached_and_nothing_else(at: Desk):
+    fetch = f"curl -sS https://{HOST}/x"
+    with serving(HOST) as web, raw_server(echo) as raw:
+        roots = at.write("roots.pem", web.ca_pem)
+        ways = [f"-upstream={HOST}={web.address}", f"-upstream=203.0.113.5={raw.address}"]
+        ways.append(f"-upstream-ca={roots}")
+        code = (
+            "import socket; s = socket.create_connection(('203.0.113.5', 4711)); s.sendall(b'raw bytes');"
+            "s.shutdown(socket.SHUT_WR); print(s.recv(9))"
+        )
+        script = f'{fetch} >/dev/null && echo fetched; python3 -c "{code}"'
+        unsafe = ok(at.run("--unsafe-allow-all", *ways, "--", "sh", "-c", script))
+        assert "`hark policy derive BUNDLE`" in unsafe.stderr
+        derived = ok(at.hark("policy", "derive", at.bundle))
+        at.write("derived.toml", derived.stdout)
+        at.bundle.unlink()
+        held = ok(at.run("-policy=derived.toml", *ways, "--", "sh", "-c", f"{script}; {NAMES} || echo no"))
+    assert unsafe.stdout == "fetched\nb'raw bytes'\n"
+    assert held.stdout == "fetched\nb'raw bytes'\nno\n"
+    assert "hark: denied a.example.test" in held.stderr
+
+
 def test_each_request_of_a_kept_connection_is_judged_by_method_and_path(at: Desk):
     with serving(HOST) as upstream:
         options = at.toward(upstream)

@@ -2,7 +2,9 @@
 
 import pytest
 
+from hark.bundle import events as ev
 from tests.hark.cli.program import hark
+from tests.hark.cli.sample import EVENTS, write
 
 TEXT = 'allow_hosts = ["api.example.com", "*.github.io"]\n'
 
@@ -45,12 +47,30 @@ def test_a_file_that_is_no_policy_is_refused_with_its_place(tmp_path):
         (("check", "FILE", "-method", "GET"), "takes a FILE alone"),
         (("explain", "FILE"), "needs a FILE and a URL"),
         (("check",), "needs FILE"),
+        (("derive", "FILE", "https://a.example"), "takes a FILE alone"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_usage(file, words, sentence):
     code, out, err = hark("policy", *(file if word == "FILE" else word for word in words))
     assert (code, out) == (2, "")
     assert sentence in err
+
+
+def test_a_policy_is_derived_from_a_bundle_that_verifies_alone(tmp_path):
+    reached = (
+        ev.EgressAttempt("api.example.com", 443, "tls"),
+        ev.EgressDecision("api.example.com", allowed=True, rule="--unsafe-allow-all"),
+    )
+    written = write(tmp_path / "a.hark", (*EVENTS[:-1], *reached, EVENTS[-1]))
+    code, out, err = hark("policy", "derive", written)
+    assert (code, out) == (0, 'allow_hosts = [\n    "api.example.com",\n]\n'), (out, err)
+    assert "VERIFIED" in err
+    raw = bytearray(written.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    written.write_bytes(raw)
+    code, out, err = hark("policy", "derive", written)
+    assert (code, out) == (1, "")
+    assert "does not verify" in err
 
 
 def test_check_says_what_a_run_would_refuse_here(tmp_path):
