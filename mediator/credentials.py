@@ -240,6 +240,12 @@ class Broker:
         """Return the name of a secret whose placeholder stands in `data` in any spelling."""
         return self._any_placeholder.name_in(data)
 
+    def in_name(self, host: str) -> str | None:
+        """Return the name of a secret whose placeholder a host name spells: in any case, dots anywhere."""
+        joined = host.lower().replace(".", "")
+        held = (one for one in self._held if one.placeholder.lower().replace(".", "") in joined)
+        return next((one.name for one in held), None)
+
     def in_method(self, method: bytes) -> Refused | None:
         """Refuse a placeholder in a method."""
         name = self._any_placeholder.name_in(method)

@@ -115,6 +115,11 @@ def judge(query: Query, policy: Policy, pool: AddressPool, now: datetime) -> Jud
     return Judged(verdict, address, _reply(query, 0, address))
 
 
+def refused(query: Query, why: str) -> Judged:
+    """Deny a question for another reason than the policy's, and build its answer."""
+    return Judged(Deny(why, ""), "", _reply(query, _NXDOMAIN))
+
+
 def _verdict(query: Query, policy: Policy, now: datetime) -> Verdict:
     if query.klass != _CLASS_IN:
         return Deny(f"DNS class {query.klass} is not the Internet's", query.name)

@@ -14,6 +14,7 @@ from hark.errors import RecordError
 from hark.policy.decide import Deny
 from mediator import dns
 from mediator.addresses import AddressPool
+from mediator.credentials import Broker
 from mediator.ledger import Ledger
 from mediator.standing import Standing
 
@@ -42,11 +43,17 @@ class Resolver(asyncio.DatagramProtocol):
     """Answers questions. One instance serves every socket."""
 
     def __init__(
-        self, standing: Standing, pool: AddressPool, ledger: Ledger, playback: Playback | None = None
+        self,
+        standing: Standing,
+        pool: AddressPool,
+        ledger: Ledger,
+        broker: Broker,
+        playback: Playback | None = None,
     ) -> None:
         self._standing = standing
         self._pool = pool
         self._ledger = ledger
+        self._broker = broker
         self._transport: asyncio.DatagramTransport | None = None
         self._waiting: list[tuple[bytes, Address]] = []
         self._settling: asyncio.Task[None] | None = None
@@ -61,10 +68,17 @@ class Resolver(asyncio.DatagramProtocol):
             self._ledger.answered(query.shown, Deny(query.why, ""), "")
             return Answer(query.reply, denied=True)
         self._ledger.query(query.name, query.type_name, query.kind)
-        judged = dns.judge(query, self._standing.policy, self._pool, self._standing.now())
+        judged = self._judged(query)
         self._ledger.answered(query.name, judged.verdict, judged.answer)
         turn = None if self._playback is None else self._playback.take()
         return Answer(judged.reply, denied=isinstance(judged.verdict, Deny), turn=turn)
+
+    def _judged(self, query: dns.Query) -> dns.Judged:
+        # Under a wildcard a name goes where its question is never seen: into the server's name and Host.
+        secret = self._broker.in_name(query.name)
+        if secret is not None:
+            return dns.refused(query, f"the placeholder of secrets.{secret} stands in the name")
+        return dns.judge(query, self._standing.policy, self._pool, self._standing.now())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the UDP transport."""

@@ -242,7 +242,7 @@ class Mediator:
         watcher = Watcher(self._sockets.packets, self._ledger)
         endpoints = []
         for udp in (self._sockets.udp4, self._sockets.udp6):
-            made = partial(Resolver, self._standing, pool, self._ledger, self._playback)
+            made = partial(Resolver, self._standing, pool, self._ledger, self.broker, self._playback)
             endpoints.append((await loop.create_datagram_endpoint(made, sock=udp))[0])
         self._sockets.packets.settimeout(0)
         loop.add_reader(self._sockets.packets, watcher.read)
@@ -281,7 +281,7 @@ class Mediator:
             self._ledger,
             self._origin,
             self._whose,
-            Resolver(self._standing, pool, self._ledger, self._playback),
+            Resolver(self._standing, pool, self._ledger, self.broker, self._playback),
             self._engine.carry,
             self._engine.carry_raw,
             self._doors,

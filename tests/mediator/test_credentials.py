@@ -28,6 +28,18 @@ MINE = Secret("API_KEY", VALUE, placeholder_for(VALUE, RNG), (HostRule("api.exam
 THEIRS = Secret("GIT_TOKEN", OTHER_VALUE, placeholder_for(OTHER_VALUE, RNG), (HostRule("git.example.test"),))
 
 
+def test_a_placeholder_in_a_name_is_found_in_small_letters_and_across_labels(broker: Broker) -> None:
+    spelled = THEIRS.placeholder.lower()
+    for host in (
+        f"{spelled}.example.test",
+        f"x{THEIRS.placeholder}.test",
+        f"{spelled[:9]}.{spelled[9:]}.test",
+    ):
+        assert broker.in_name(host) == "GIT_TOKEN"
+    assert broker.in_name(f"{spelled[:-1]}.example.test") is None
+    assert Broker(()).in_name("a.example.test") is None
+
+
 @pytest.fixture
 def broker() -> Broker:
     return Broker((MINE, THEIRS), b"k" * 32)

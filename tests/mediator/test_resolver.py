@@ -7,8 +7,9 @@ import pytest
 from dnslib import DNSRecord
 
 from hark.bundle.events import DnsDecision, DnsQuery
+from hark.policy.model import HostRule, Policy
 from tests.fakes.recorder import ListRecorder
-from tests.mediator.rig import API, names, running
+from tests.mediator.rig import API, names, running, secret
 from tests.support.waiting import until
 
 
@@ -31,6 +32,17 @@ def test_a_denied_name_does_not_exist_and_its_denial_is_on_the_disk_before_the_a
             name="c2VjcmV0.evil.test", reason="host c2VjcmV0.evil.test is not in allow_hosts".lower()
         )
         assert decision in rig.recorder.durable
+
+
+def test_a_name_that_spells_a_placeholder_does_not_exist_under_a_wildcard_either() -> None:
+    held = secret("sk-real-5e884898da28047151d0", API)
+    policy = Policy(allow_hosts=(HostRule(API), HostRule("*.files.test")))
+    with running(policy=policy, secrets=(held,)) as rig:
+        assert rig.ask(f"{held.placeholder}.files.test").header.rcode == 3
+        assert names(rig.ask("other.files.test")) != []
+        (reason, _) = (event.reason for event in rig.recorder.of(DnsDecision))
+    assert reason == f"the placeholder of secrets.{held.name} stands in the name"
+    assert rig.fatal == []
 
 
 def test_while_a_denial_waits_for_the_disk_other_names_are_answered() -> None:

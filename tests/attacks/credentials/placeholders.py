@@ -19,7 +19,7 @@ from mediator.grants import Held
 from mediator.scan import StreamSwap, Table
 from tests.attacks.registry import Outcome, Verdict, add
 from tests.fakes.upstream import Call, serving
-from tests.mediator.rig import API, OTHER, running, secret
+from tests.mediator.rig import API, OTHER, names, running, secret
 
 VALUE: Final = "sk-real-5e884898da28047151d0"
 PLACEHOLDER: Final = "sk-harkAbCdEfGhIjKlMnOpQrStUv"
@@ -91,6 +91,18 @@ def _in_a_packed_body() -> Outcome:
     packed = gzip.compress(PLACEHOLDER.encode(), mtime=0)
     _, sent = _send("/", {"Content-Encoding": "gzip"}, bound=API, body=packed)
     return _outcome(packed.hex() in str(sent), sent)
+
+
+def _in_a_name() -> Outcome:
+    """Under a wildcard: the name would stand in the handshake and in Host, in small letters."""
+    held = secret(VALUE, API)
+    policy = Policy(allow_hosts=(HostRule(API), HostRule("*.files.test")))
+    with running(policy=policy, secrets=(held,)) as rig:
+        other = names(rig.ask("other.files.test"))
+        given = [names(rig.ask(f"{label}.files.test")) for label in (PLACEHOLDER, PLACEHOLDER.lower())]
+    if not other:
+        return Outcome(Verdict.UNKNOWN, "no name is given an address")
+    return Outcome.seen(f"{len(list(filter(None, given)))} names have an address", succeeded=any(given))
 
 
 def _minted() -> Outcome:
@@ -181,6 +193,8 @@ NO_STANDARD_WORDS: Final = patch("mediator.answers.standardise", lambda _: None)
 
 add(25, "send a credential to another allowed host", _to_another_host, _without(NO_BINDING, _to_another_host))
 add(26, "send a placeholder out in the URL", _unresolved, _without(NO_URL_CHECK, _unresolved))
+NO_NAME_CHECK: Final = patch.object(Broker, "in_name", lambda *_: None)
+add(26, "send a placeholder out in a name", _in_a_name, _without(NO_NAME_CHECK, _in_a_name))
 NO_BODY_CHECK: Final = patch("mediator.bodies.of_request", lambda *_: RequestBody(Chain(), Chain()))
 NO_UNPACKED_SEARCH: Final = patch("mediator.substitution.codings_of", lambda _: ())
 NO_ENDPOINTS: Final = patch("mediator.bodies.minting_at", lambda *_: None)
