@@ -68,6 +68,13 @@ class Page:
         """What an expression of the document is."""
         return self.tell("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
+    def awaited(self, body: str) -> Any:
+        """What the body of an asynchronous function returns in the document."""
+        words = {"awaitPromise": True, "returnByValue": True}
+        ended = self.tell("Runtime.evaluate", expression=f"(async () => {{ {body} }})()", **words)
+        assert "exceptionDetails" not in ended, ended["exceptionDetails"]
+        return ended["result"].get("value")
+
     def picture(self) -> bytes:
         """What is seen, as PNG."""
         return base64.b64decode(self.tell("Page.captureScreenshot", format="png")["data"])
@@ -76,10 +83,65 @@ class Page:
 @contextmanager
 def opened(path: Path) -> Iterator[Page]:
     """Open a file in a browser of its own."""
+    with _started() as (root, port), _attached(port, _tab(root, "about:blank")) as page:
+        page.open(path)
+        yield page
+
+
+PANEL: Final = "await import('devtools://devtools/bundled/panels/network/network.js')"
+VIEWS: Final = "await import('devtools://devtools/bundled/ui/legacy/legacy.js')"
+ROWS: Final = """log.columns().dataGrid().rootNode().flatChildren().map(one => one.request()).map(
+    one => [one.requestMethod, one.url(), one.statusCode])"""
+"""What its list shows, by the nodes that it draws."""
+
+
+@dataclass
+class NetworkPanel:
+    """The developer tools of a browser of its own, at the network panel."""
+
+    page: Page
+
+    def run(self, script: str) -> Any:
+        """Run the body of an asynchronous function in which `log` is the panel's view of its requests."""
+        log = f"const log = ({PANEL}).NetworkPanel.NetworkPanel.instance().networkLogView"
+        return self.page.awaited(f"{log}; {script}")
+
+    def dropped(self, har: str) -> list[list[Any]]:
+        """Drop a file on it; method, URL and status of each of its rows then."""
+        loaded = f"await log.onLoadFromFile(new File([{json.dumps(har)}], 'run.har'))"
+        self.run(f"try {{ {loaded} }} catch {{ }}")
+        rows: list[list[Any]] = self.run(f"return {ROWS}")
+        return rows
+
+    def texts(self, row: int) -> list[str]:
+        """What it shows of a row's request and answer when that is opened."""
+        requests = "log.columns().dataGrid().rootNode().flatChildren()"
+        found: list[str] = self.run(
+            f"const one = {requests}[{row}].request(); const answer = await one.requestContentData();"
+            "return [await one.requestFormData(), answer.text]"
+        )
+        return found
+
+
+@contextmanager
+def network_panel() -> Iterator[NetworkPanel]:
+    """Open the developer tools of an empty page, as F12 does, and show the network panel."""
+    with _started("--remote-allow-origins=*") as (root, port):
+        looked_at = f"ws=127.0.0.1:{port}/devtools/page/{_tab(root, 'about:blank')}"
+        tools = _tab(root, f"devtools://devtools/bundled/devtools_app.html?{looked_at}")
+        with _attached(port, tools) as page:
+            until(lambda: page.value("!!document.querySelector('.root-view')"))
+            page.awaited(f"await ({VIEWS}).ViewManager.ViewManager.instance().showView('network')")
+            yield NetworkPanel(page)
+
+
+@contextmanager
+def _started(*flags: str) -> Iterator[tuple[Page, str]]:
     program = chromium()
     assert program is not None
     with tempfile.TemporaryDirectory(prefix="hark-browser-", ignore_cleanup_errors=True) as profile:
-        argv = [program, *FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"]
+        ways = (f"--user-data-dir={profile}", "--remote-debugging-port=0", *flags)
+        argv = [program, *FLAGS, *ways, "about:blank"]
         env = {**os.environ, "HOME": profile}
         quiet = subprocess.DEVNULL
         with subprocess.Popen(argv, env=env, stdin=quiet, stdout=quiet, stderr=quiet) as browser:
@@ -88,16 +150,19 @@ def opened(path: Path) -> Iterator[Page]:
                 until(lambda: told.exists() and len(told.read_text().split()) == 2)
                 port, way = told.read_text().split()
                 with connect(f"ws://127.0.0.1:{port}{way}", max_size=None) as root:
-                    yield from _attached(root, port, path)
+                    yield Page(root), port
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     browser.terminate()
                 browser.wait(60)
 
 
-def _attached(root: ClientConnection, port: str, path: Path) -> Iterator[Page]:
-    made = Page(root).tell("Target.createTarget", url="about:blank")["targetId"]
-    with connect(f"ws://127.0.0.1:{port}/devtools/page/{made}", max_size=None) as socket:
-        page = Page(socket)
-        page.open(path)
-        yield page
+def _tab(root: Page, url: str) -> str:
+    made: str = root.tell("Target.createTarget", url=url)["targetId"]
+    return made
+
+
+@contextmanager
+def _attached(port: str, target: str) -> Iterator[Page]:
+    with connect(f"ws://127.0.0.1:{port}/devtools/page/{target}", max_size=None) as socket:
+        yield Page(socket)
