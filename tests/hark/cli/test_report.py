@@ -3,7 +3,10 @@
 import html
 import json
 import re
+from collections import Counter
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +51,71 @@ def test_the_events_of_the_page_are_those_that_inspect_lists(
         (one["seq"], KIND_NAMES[one["kind"]]) for one in inspected
     ]
     assert shown
+
+
+def _inspected(path: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert entry(["inspect", "-json", path]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [event | event["fields"] for event in events]
+
+
+def _counted(inspected: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the summary should say, counted by hand from what `hark inspect -json` prints."""
+    by_kind = Counter(KIND_NAMES[event["kind"]] for event in inspected)
+    denied = [event for event in inspected if event.get("allowed") is False]
+    bodies = [
+        json.loads(text)
+        for event in inspected
+        if (text := event.get("data", {}).get("text", "")).startswith("{")
+    ]
+    usage = [body["usage"] for body in bodies]
+    (end,) = [event for event in inspected if "exit_code" in event]
+    return {
+        "command": " ".join(inspected[0]["argv"]),
+        "where": inspected[0]["working_dir"],
+        "recorder": inspected[0]["recorder"],
+        "how it ended": f"the run ended with exit code {end['exit_code']}",
+        "duration": f"{inspected[-1]['time_ns'] / 1e9:,.3f} s",
+        "events": str(len(inspected)),
+        "exchanges": f"{by_kind['LlmResponseEnd']}, 0 refused by hark",
+        "denials": str(len(denied)),
+        "uses of secrets": str(by_kind["SecretInjected"]),
+        "tokens": f"{sum(map(itemgetter('input_tokens'), usage))} in, "
+        f"{sum(map(itemgetter('output_tokens'), usage))} out",
+        "denied at": [event["seq"] for event in denied],
+        "hosts": dict(Counter(event["host"] for event in inspected if "method" in event)),
+    }
+
+
+def _said(page: str) -> dict[str, Any]:
+    """The same of a page."""
+    rows = re.findall(r"<dt>([^<]*)</dt><dd class=\"[^\"]*\">(.*?)</dd>", page)
+    tables = {
+        name: re.findall(r"<tr>(<td>.*?)</tr>", body)
+        for name, body in re.findall(r"<caption>([^<]*)</caption>(.*?)</table>", page)
+    }
+    hosts = [re.findall(r"<td>([^<]*)</td>", row) for row in tables["Hosts"]]
+    return {name: html.unescape(re.sub("<[^>]*>", "", value)) for name, value in rows} | {
+        "denied at": [
+            int(found) for row in tables.get("Denied", ()) for found in re.findall(r"#e(\d+)", row)
+        ],
+        "hosts": {host: int(count) for host, count in hosts},
+    }
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_the_summary_is_what_inspect_counts_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], obeys: bool
+) -> None:
+    path = bundle(tmp_path / "run.hark", *events(obeys=obeys))
+    other = bundle(tmp_path / "other.hark", *events(obeys=not obeys))
+    assert entry(["report", path]) == 0
+    said = _said((tmp_path / "run.html").read_text())
+    counted = _counted(_inspected(path, capsys))
+    assert {name: said[name] for name in counted} == counted
+    of_another = _counted(_inspected(other, capsys))  # the control
+    assert {name for name in counted if said[name] != of_another[name]} >= {"events", "denials", "denied at"}
 
 
 def test_a_fork_is_laid_beside_its_parent(tmp_path: Path) -> None:
