@@ -1,16 +1,21 @@
 """What a replayed agent finds as it was recorded: addresses, files and their owners, programs."""
 
 import os
+import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from hark.bundle import events as ev
+from hark.ids import ALPHABET
 from tests.e2e.rig import Desk, ok
 from tests.e2e.test_replay import PYTHON, elsewhere, replay  # noqa: F401  (a fixture)
+from tests.fakes.upstream import serving
+from tests.support.otherday import moved
 from tests.support.rerecorded import replaced, retell
 
 pytestmark = pytest.mark.e2e
@@ -203,3 +208,51 @@ def test_processors_of_another_machine_are_counted_as_there(at: Desk, elsewhere:
     told = ok(replay(elsewhere, "--trust-bundle"))
     assert told.stdout.split() == ["7", "5", "True", "7", "0-6"]
     assert "hark: REPLAY-EQUAL, " in told.stderr
+
+
+BY_THE_CLOCK = """
+import datetime, os, socket, ssl, time, urllib.request
+print(datetime.datetime.now(), time.strftime("%X %Z"), flush=True)
+for turn in range(2):
+    with urllib.request.urlopen("https://api.example/%d?%s" % (turn, time.time_ns())) as answer:
+        print(answer.headers["date"], answer.read(), flush=True)
+    time.sleep(0.1)
+with socket.create_connection(("api.example", 443)) as plain:
+    with ssl.create_default_context().wrap_socket(plain, server_hostname="api.example") as sock:
+        dates = sock.getpeercert()
+        begun, over = (ssl.cert_time_to_seconds(dates[name]) for name in ("notBefore", "notAfter"))
+        print("valid", begun < time.time() < over, flush=True)
+with open("diary.txt", "w") as file:
+    file.write(str(datetime.date.today()))
+print(os.stat("agent.py").st_mtime < time.time())
+"""
+HALF_A_DAY, YEARS = 12 * 3600, 6 * 365 * 86400
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
+@pytest.mark.parametrize("seconds", [HALF_A_DAY, -HALF_A_DAY, YEARS])
+def test_it_replays_at_any_time_of_day(rootless: Desk, seconds: int) -> None:
+    """The machine's clock is another one, in which the certificates of the recorded time would be over."""
+    with serving("api.example") as upstream:
+        for turn in range(2):
+            upstream.on(f"/{turn}")(lambda call: call.reply(200, b"answer"))
+        rootless.write("agent.py", BY_THE_CLOCK)
+        options = rootless.toward(upstream, "api.example")
+        printed = ok(rootless.run(*options, "--", PYTHON, "agent.py")).stdout
+    assert "valid True" in printed
+    folder = rootless.project.parent
+    rootless.env |= moved(folder, seconds)
+    began = time.time() + seconds
+    equal(rootless.hark("replay", "-o", folder / "again.hark", rootless.bundle), printed)
+    assert began - 1 < made_at(rootless, "again.hark") < time.time() + seconds  # it was moved indeed
+    assert abs(made_at(rootless, "run.hark") - time.time()) < HALF_A_DAY / 2
+
+
+def made_at(at: Desk, name: str) -> float:
+    """When the machine says that a bundle was begun: the first ten characters of its run's id."""
+    run = re.search(r"run ([0-9A-Z]{26})", ok(at.hark("verify", at.project.parent / name)).stdout)
+    assert run is not None
+    milliseconds = 0
+    for character in run[1][:10]:
+        milliseconds = 32 * milliseconds + ALPHABET.index(character)
+    return milliseconds / 1000
