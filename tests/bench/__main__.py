@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.bench import bench_compare, bench_replay, bench_users, bench_verify
+from tests.bench import bench_compare, bench_replay, bench_shim, bench_users, bench_verify
 from tests.bench.figures import HEAD, Figure
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
@@ -26,11 +26,15 @@ boundary and to load TLS and HTTP, once a run, is in each. Alone: `python -m tes
 REPLAYING: Final = """\
 A small Python agent that talks to a model over TLS: bare, under `hark run`, and replayed from that record.
 Whole commands, the verdict included. Alone: `python -m tests.bench.bench_replay`."""
+CALLING: Final = """\
+A call of an agent's, in Python inside the same boundary: by the recorded clock and the seed, and by the
+machine's own. Alone: `python -m tests.bench.bench_shim`."""
 CHECKING: Final = "Alone: `python -m tests.bench.bench_verify`."
 SECTIONS: Final[tuple[tuple[str, str, Callable[[], Iterator[Figure]]], ...]] = (
     ("What a request costs", REQUESTS, bench_compare.figures),
     ("What a user feels", USERS, bench_users.figures),
     ("What a replay costs", REPLAYING, bench_replay.figures),
+    ("What a clock and randomness of its own cost an agent", CALLING, bench_shim.figures),
     ("What checking costs", CHECKING, bench_verify.figures),
 )
 INTRODUCTION: Final = """# Benchmarks

@@ -9,10 +9,14 @@ to the clock's log. The bar: at most 3 us over bare.
 
 import json
 import statistics
+from collections.abc import Iterator, Mapping, Sequence
 
+from tests.bench.figures import Figure
 from tests.shims.rig import python
 
 ROUNDS = 5
+BAR_NS = 3000
+BARRED = ("time.time()", "random.random()")
 CALLS = {
     "time.time()": "time.time",
     "time.monotonic()": "time.monotonic",
@@ -42,14 +46,30 @@ def once(*, shim: bool, languages: bool = False) -> dict[str, float]:
     return answer
 
 
+def measured() -> dict[str, tuple[float, float, float]]:
+    """Of each call the nanoseconds in a run, with the preload alone, and bare."""
+    rounds = [(once(shim=True, languages=True), once(shim=True), once(shim=False)) for _ in range(ROUNDS)]
+    ways = tuple(zip(*rounds, strict=True))
+    return {name: _medians(name, ways) for name in CALLS}
+
+
+def _medians(name: str, ways: Sequence[Sequence[Mapping[str, float]]]) -> tuple[float, float, float]:
+    run, preload, bare = (statistics.median(one[name] for one in way) for way in ways)
+    return run, preload, bare
+
+
+def figures() -> Iterator[Figure]:
+    """Measure; yields each row."""
+    for name, (run, _, bare) in measured().items():
+        over = f"`{name}`, {(run - bare) / 1000:+.2f} µs over bare"
+        bar = f"+{BAR_NS / 1000:g} µs" if name in BARRED else ""
+        yield Figure(over, f"bare {bare:.0f} ns", f"{run:.0f} ns", run / bare, bar)
+
+
 def main() -> None:
     """Measure and print."""
-    rounds = [(once(shim=True, languages=True), once(shim=True), once(shim=False)) for _ in range(ROUNDS)]
     print(f"{'call':<20} {'in a run':>8} {'preload':>8} {'bare':>8} {'over':>8}  ns")
-    for name in CALLS:
-        run, preload, bare = (
-            statistics.median(one[name] for one in way) for way in zip(*rounds, strict=True)
-        )
+    for name, (run, preload, bare) in measured().items():
         print(f"{name:<20} {run:8.0f} {preload:8.0f} {bare:8.0f} {run - bare:8.0f}")
     print(f"a million draws: {len(python(DRAWS, recorded=None).found)} bytes of log")
 
