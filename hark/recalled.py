@@ -61,6 +61,8 @@ class Recalled:
     left_out: dict[str, str] = field(default_factory=dict)
     """What of the project is neither there nor in the copy, and why."""
     looked_through: set[str] = field(default_factory=set)
+    single: set[str] = field(default_factory=set)
+    """Those among them that are files."""
     """Folders besides the project whose results are on the record."""
     was_there: set[str] = field(default_factory=set)
     """What of them lay there when the run began, and was written or removed."""
@@ -194,6 +196,8 @@ def _take_manifest(recalled: Recalled, event: ev.FsManifest) -> None:
         recalled.left_out |= event.left_out
     else:
         recalled.looked_through.add(event.root)
+        if event.single:
+            recalled.single.add(event.root)
 
 
 def _refuse_kind(recalled: Recalled, frame: Frame) -> None:

@@ -46,7 +46,7 @@ def _wants(recalled: Recalled, policy: Policy) -> Iterator[str]:
     if policy.read_paths:
         yield f"to read {listed(policy.read_paths)}: not shown, unless you say -read"
     if policy.write_paths:
-        yield f"to write {listed(policy.write_paths)}: empty folders, thrown away"
+        yield f"to write {listed(policy.write_paths)}: empty, thrown away"
     if policy.mcp:
         servers = listed(server.name for server in policy.mcp)
         yield f"tool servers {servers}: not started; what they answered is played"

@@ -123,7 +123,8 @@ def stage(
     found = search(recalled.start.argv[0], places)
     grants = [*system.system_grants(), Grant(workdir, Access.WRITE, "project directory", folders.project)]
     besides = _written_besides(recalled, given)
-    grants += [Grant(path, Access.WRITE, "write_paths", folders.empty()) for path in besides]
+    empties = ((path, folders.empty(file=path in recalled.single)) for path in besides)
+    grants += [Grant(path, Access.WRITE, "write_paths", made) for path, made in empties]
     for inside, source in _needed(found, places, _active(recalled, places, environ, home)):
         grants.append(_shown(inside, source, f"needed by {found.shown_as}", places, folders))
     grants += lent.grants

@@ -26,17 +26,20 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 
 @dataclass(slots=True)
 class Throwaway:
-    """Folders of one replay: the project's copy, and as many empty ones as are asked for."""
+    """Folders of one replay: the project's copy, and as many empty ones, or files, as are asked for."""
 
     project: str
     _beside: str
     _made: int = 0
 
-    def empty(self) -> str:
-        """Make another empty folder."""
+    def empty(self, *, file: bool = False) -> str:
+        """Make another empty folder, or file."""
         self._made += 1
         path = os.path.join(self._beside, f"write-{self._made}")
-        os.mkdir(path, 0o755)
+        if file:
+            os.close(os.open(path, _NEW_FILE, 0o644))
+        else:
+            os.mkdir(path, 0o755)
         return path
 
     def place(self, path: str, *, folder: bool) -> bool:

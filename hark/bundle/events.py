@@ -152,6 +152,8 @@ class FsManifest(NamedTuple):
     root: str = ""
     left_out: Mapping[str, str] = NO_MAP
     """Path -> why it is not among the entries; a folder's ends with a slash. The agent saw `masked` empty."""
+    single: bool = False
+    """The root is a file that the agent could write, and no folder."""
 
 
 class LlmRequest(NamedTuple):
@@ -306,7 +308,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     RUN_START_KIND,
     Kind(2, PolicyLoaded, {1: TEXT, 2: TEXTS, 3: TEXTS, 4: TEXTS, 5: BYTES}),
     Kind(3, EnvSnapshot, {1: TEXT_MAP}),
-    Kind(4, FsManifest, {1: HASH_MAP, 2: TEXT, 32: TEXT_MAP}),
+    Kind(4, FsManifest, {1: HASH_MAP, 2: TEXT, 32: TEXT_MAP, 33: BOOL}),
     Kind(
         5,
         LlmRequest,

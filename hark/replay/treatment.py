@@ -60,7 +60,7 @@ DATES: Final = Rule(
 )
 ELSEWHERE: Final = Rule(
     "elsewhere",
-    "what a file holds that lay in another writable folder than the project: no replay begins with it",
+    "what a writable file outside of the project holds that lay there before: no replay begins with it",
 )
 
 LEFT_OUT: Final = (

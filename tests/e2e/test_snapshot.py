@@ -90,3 +90,36 @@ def test_what_is_written_besides_the_project_is_compared(at: Desk) -> None:
         at.write("other/word.txt", "two")
         ended = ok(at.hark("replay", "-workdir", other, at.bundle), 1)
         assert f"file {name}/new.txt" in ended.stderr
+
+
+STATE = """
+import json, os, sys
+path = sys.argv[1]
+state = json.loads(open(path).read() or "{}")
+if os.path.exists("write"):
+    with open(path, "w") as file:
+        json.dump(state | {"runs": 1}, file)
+print(os.path.isfile(path))
+"""
+
+
+def test_a_single_file_that_may_be_written_is_one_in_a_replay_and_is_compared(at: Desk) -> None:
+    """The control is the same agent, which leaves it alone."""
+    with tempfile.TemporaryDirectory(dir=at.user.env["HOME"]) as name:
+        state = Path(name) / "state.json"
+        state.write_text('{"private": 1}')
+        for path in (name, state):
+            os.chown(path, at.user.uid, at.user.gid)
+        at.write("agent.py", STATE)
+        at.write("write", "")
+        assert ok(at.run("-write", state, "--", PYTHON, "agent.py", state)).stdout == "True\n"
+        (result,) = (event for event in at.events("FileResult") if event["path"] == str(state))
+        assert result["was_there"]
+        assert b"private" not in at.bundle.read_bytes()
+        written = state.read_text()
+        again = ok(at.hark("replay", at.bundle))
+        assert (again.stdout, state.read_text()) == ("True\n", written)
+        other = at.write("other/agent.py", STATE).parent
+        ended = ok(at.hark("replay", "-workdir", other, at.bundle), 1)
+        assert "hark: REPLAY-DIVERGED: " in ended.stderr
+        assert f"file {state}" in ended.stderr

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.bundle.events import FileResult, FsManifest
+from hark.bundle.events import FileResult, FsManifest, ShimReport
 from hark.elsewhere import Elsewhere, places
 from launcher.plan import Access, Grant, Plan
 
@@ -73,4 +73,33 @@ def test_folders_count_once_and_only_those_that_were_asked_for(folder: Path, tmp
         Grant("/seen/as", Access.WRITE, "write_paths", str(within)),
     )
     found = list(places(plan(tmp_path, *grants)))
-    assert found == [(str(folder), str(folder)), ("/seen/as", str(within))]
+    assert found == [(str(folder), str(folder)), (str(single), str(single)), ("/seen/as", str(within))]
+
+
+def test_of_a_single_file_it_is_told_whether_it_was_written(folder: Path) -> None:
+    """Not what it held before; and that it was left alone is the control."""
+    single = folder / "old"
+    elsewhere = looked(single)
+    assert list(elsewhere.opening()) == [FsManifest(root=str(single), single=True)]
+    assert list(elsewhere.closing()) == []
+    single.write_text("private")  # with what it held, too
+    (event,) = elsewhere.closing()
+    assert isinstance(event, FileResult)
+    assert (event.path, event.was_there, len(event.hash)) == (str(single), True, 32)
+    single.unlink()
+    assert list(elsewhere.closing()) == [FileResult(str(single), 0, b"", was_there=True)]
+
+
+def test_a_single_file_that_holds_a_credential_or_became_a_link_is_named(folder: Path) -> None:
+    single = folder / "old"
+    granted = Grant(str(single), Access.WRITE, "-write")
+    found = Elsewhere(plan(folder.parent, granted), (), lambda text: "TOKEN" if b"value" in text else None)
+    found.look()
+    single.write_text("the value")
+    (event,) = found.closing()
+    assert isinstance(event, ShimReport)
+    assert event.why == "holds the value of secrets.TOKEN"
+    single.unlink()
+    single.symlink_to(folder / "kept")
+    (event,) = found.closing()
+    assert isinstance(event, ShimReport)
