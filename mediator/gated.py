@@ -13,7 +13,7 @@ from mediator.transport import Reader
 
 BACKLOG_POLL_S: Final = 0.005
 PIECE: Final = 65535
-"""What a task that reads is given at once, and what is taken as it arrives."""
+"""What a task that reads is given at once, and what is taken as it arrives, if nothing else is said."""
 
 type Take = Callable[[bytes], asyncio.Task[None] | None]
 """MUST handle a piece before it returns, and raise nothing; returns what has to end before the next piece."""

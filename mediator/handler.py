@@ -98,7 +98,7 @@ class AgentConnection(ConnectionHandler):
         """Whether something that was written may still wait for its socket."""
         self._watched: dict[Connection, asyncio.Task[None]] = {}
         self._clearing: set[asyncio.Task[None]] = set()
-        gated = Gated(first, reader, full=self._full, take=partial(self._take, client))
+        gated = Gated(first, reader, full=self._full, take=partial(self._take, client), most=READ_LIMIT)
         self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
         Below(context)
         if link.tls:

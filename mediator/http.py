@@ -35,7 +35,7 @@ from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
 
 H2 = b"h2"
 MAX_AHEAD: Final = 1 << 18  # of requests sent before the answer to an earlier one
-MAX_BACKLOG: Final = 16  # pieces of 64 KiB that may wait for connections to be made
+MAX_BACKLOG: Final = 4  # pieces of 256 KiB that may wait for connections to be made
 MAX_PLAYED: Final = 1 << 20  # that waits for windows: more than what waited when it was recorded
 MAX_FRAMES: Final = 1024  # of HTTP/2, where windows bound the bytes: frames may be empty
 
