@@ -194,6 +194,9 @@ class StreamSwap:
         if hold < gone:  # what was passed on too early may still become one
             self._gone, self._held = window[max(hold - KEPT_GONE, 0) : gone], window[gone:]
             return b""
+        if not work.done:  # as of most: nothing is copied that is not handed out
+            self._gone, self._held = window[max(hold - KEPT_GONE, 0) : hold], window[hold:]
+            return window[gone:hold]
         passed = bytes(work.out) + window[work.done : hold]
         self._gone, self._held = passed[-KEPT_GONE:], window[hold:]
         return passed[gone:]

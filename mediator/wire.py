@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import h11
+from h11._readers import ContentLengthReader
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
 from mitmproxy.connection import ConnectionState
@@ -66,9 +67,23 @@ class _TrailingConnection(Http1Connection):
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
         if isinstance(event, HttpEvent):
             return self.send(event)
-        if isinstance(event, events.DataReceived) and self.state != self.passthrough:
+        if type(event) is events.DataReceived and self.state != self.passthrough:
+            if not self.buf and self.state == self.read_body and self._is_amid(len(event.data)):
+                return self._read_on(event.data)
             self.buf += event.data
         return self.state(event)
+
+    def _is_amid(self, size: int) -> bool:
+        """Tell whether the next bytes are some of a body of known length, with more of it to come."""
+        reader = self.body_reader
+        return type(reader) is ContentLengthReader and size < reader._remaining  # noqa: SLF001
+
+    def _read_on(self, data: bytes) -> CommandGenerator[None]:
+        """Pass some of a body on as it came: through the buffer it would be copied five times."""
+        if self.stream_id is None or type(self.body_reader) is not ContentLengthReader:
+            raise RuntimeError("a body without a message")
+        self.body_reader._remaining -= len(data)  # noqa: SLF001
+        yield ReceiveHttp(self.ReceiveData(self.stream_id, data))
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
         """Pass body and trailers on as they are read: what came at once as one piece, however it is chunked.
