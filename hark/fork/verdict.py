@@ -1,5 +1,7 @@
 """The verdict on a fork: one word, the sentence behind it, and what was denied first where it was live.
 
+What the policy denied is told apart from what it allows and a fork does not do again.
+
 FORKED is a run that did all that was recorded up to the branch point, went live there, and had its patch made
 on what it was for; what the agent did then is its own. Every other verdict says what to do about it.
 """
@@ -13,6 +15,7 @@ from hark.bundle.bounds import RunEnd
 from hark.bundle.outcome import RECORDER_FAILED, describe, split
 from hark.errors import ReplayError
 from hark.fork.forking import Outcome
+from hark.patch.world import is_not_again
 from hark.replaying import frames_of
 from hark.visible import visible
 
@@ -25,7 +28,7 @@ EXIT_NOT_FORKED: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The first thing that was denied where the run was live."""
+    """The first thing of its kind that was refused where the run was live."""
 
     event: int
     what: str
@@ -46,7 +49,11 @@ class Verdict:
     outcome: Outcome
     end: RunEnd | None
     denied: Refused | None
+    """By the policy."""
     denials: int
+    repeated: Refused | None
+    """What the policy may allow, and a fork does not do again."""
+    repeats: int
     events: int
     """On record where the run was live."""
 
@@ -68,7 +75,9 @@ def judge(outcome: Outcome) -> Verdict:
     """Judge a fork. Raises ReplayError where it broke down itself before the branch point."""
     if outcome.failure is not None and outcome.branch is None:
         raise ReplayError(f"the fork broke down, so nothing is said of the agent: {outcome.failure}")
-    end, denied, denials, events, live = None, None, 0, 0, False
+    end, events, live = None, 0, False
+    denied: list[Refused] = []
+    repeated: list[Refused] = []
     asked = ""
     for frame in frames_of(outcome.bundle):
         event = frame.event
@@ -82,10 +91,11 @@ def judge(outcome: Outcome) -> Verdict:
         asked = _asked(event) or asked
         why = _denial(event)
         if why:
-            denials += 1
-            denied = denied or Refused(frame.seq, asked, why)
+            kind = repeated if is_not_again(why) else denied
+            kind.append(Refused(frame.seq, asked, why) if not kind else kind[0])
     word, why = _unwritten(outcome, end) or _word(outcome)
-    return Verdict(word, why, outcome, end, denied, denials, events)
+    first, second = (next(iter(kind), None) for kind in (denied, repeated))
+    return Verdict(word, why, outcome, end, first, len(denied), second, len(repeated), events)
 
 
 def _asked(event: object) -> str:
@@ -164,14 +174,19 @@ def _lines(verdict: Verdict) -> Iterator[str]:
             yield f"  {under} denied nothing after it"
         else:
             yield f"  {under} denied {verdict.denials} after it, first {verdict.denied.words()}"
+    if verdict.repeated is not None:
+        yield f"  {verdict.repeats} not done again, first {verdict.repeated.words()}"
     yield f"  signed by {outcome.signer}"
     if outcome.kept is not None:
         yield f"  what it worked on is kept in {outcome.kept}"
 
 
+def _refused(first: Refused | None) -> dict[str, object] | None:
+    return None if first is None else {"event": first.event, "what": first.what, "why": first.why}
+
+
 def _record(verdict: Verdict) -> dict[str, object]:
     outcome, turn, branch = verdict.outcome, verdict.outcome.turn, verdict.outcome.branch
-    denied = verdict.denied
     return {
         "verdict": verdict.word,
         "exit_code": verdict.exit_code,
@@ -190,9 +205,9 @@ def _record(verdict: Verdict) -> dict[str, object]:
         "altered_requests": outcome.altered,
         "policy": outcome.policy,
         "denials": verdict.denials,
-        "first_denial": None
-        if denied is None
-        else {"event": denied.event, "what": denied.what, "why": denied.why},
+        "first_denial": _refused(verdict.denied),
+        "not_done_again": verdict.repeats,
+        "first_not_done_again": _refused(verdict.repeated),
         "divergences": [
             {"kind": one.kind, "words": one.words, "event": one.event, "details": list(one.details)}
             for one in outcome.report.divergences

@@ -7,6 +7,7 @@ POST, and of the calls among them those of these tools. Whether the policy allow
 """
 
 import json
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -23,6 +24,12 @@ SAFE: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 FETCH: Final = "/git-upload-pack"
 """How git asks for objects (gitprotocol-http): it only reads."""
 MARK: Final = "may_reexecute = true"
+_NOT_AGAIN: Final = re.compile(
+    r'(?!as its header )[^"]* may change the world, and a fork does not '
+    r"(do that|open one|connect|call it) again\b"
+)
+"""What the reasons given here have in common, and no reason of a policy's has: those quote what an agent
+wrote between quotation marks, behind that beginning, or without blanks."""
 
 
 def changes_world(sent_method: str, host: str, path: str, policy: Policy, headers: Pairs = ()) -> str:
@@ -85,6 +92,11 @@ def tool_changes_world(server: str, tool: str, policy: Policy) -> str:
             return ""
     mend = f"mark it in the policy: [mcp.{shown(server)}] may_reexecute = [{json.dumps(tool)}]"
     return f"{not_again(server, tool)}; {mend}"
+
+
+def is_not_again(reason: str) -> bool:
+    """Tell whether a recorded refusal is of this kind, and not one of the policy's."""
+    return _NOT_AGAIN.match(reason) is not None
 
 
 def not_again(server: str, tool: str) -> str:

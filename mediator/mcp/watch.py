@@ -32,7 +32,9 @@ from mediator.text import as_text
 from mediator.transcript import MAX_WHOLE_BODY, Headers
 
 EVENTS: Final = b"text/event-stream"
-NO_MESSAGE: Final = "it is no message of MCP, and a fork may call some tools again and do nothing else here"
+NO_MESSAGE: Final = (
+    "what is no message of MCP may change the world, and a fork does not do that again where tools are marked"
+)
 _NO_UPGRADE: Final = (b"", b"h2c")
 """HTTP/2 in the clear, which Java's client always offers, is not passed on."""
 _SESSION: Final = b"mcp-session-id"

@@ -228,6 +228,8 @@ def test_what_changes_the_world_is_done_again_only_if_it_is_marked(
     ended = ok(fork(rootless, "-at", "page.example/today", "-patch", stripped(rootless), *ways))
     assert len(upstream.seen) - before == marked
     assert ("may_reexecute" in ended.stdout) is not marked
+    assert ("1 not done again, first https to page.example:443" in ended.stderr) is not marked
+    assert "policy.toml denied nothing after it" in ended.stderr
     assert "REPLAY-EQUAL" in ok(rootless.hark("replay", rootless.project.parent / "fork.hark")).stderr
 
 

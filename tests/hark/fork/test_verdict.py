@@ -1,6 +1,7 @@
 """One word for a fork: FORKED only where the prefix held, it went live, and the patch was made."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from hark.errors import ReplayError
 from hark.fork.forking import Outcome
 from hark.fork.point import settle
 from hark.fork.verdict import DIVERGED, FORKED, INCOMPLETE, UNPATCHED, Verdict, judge
+from hark.patch.world import changes_world
+from hark.policy.model import Policy
 from hark.recalled import recall
 from mediator.playback.report import Divergence, Report
 from tests.support.recordings import bundle
@@ -28,12 +31,17 @@ DENIED = [
 
 
 def judged(
-    tmp_path: Path, *, live: bool = True, divergence: Divergence | None = None, **changes: Any
+    tmp_path: Path,
+    *,
+    live: bool = True,
+    divergence: Divergence | None = None,
+    refusals: Sequence[Any] = DENIED,
+    **changes: Any,
 ) -> Verdict:
     recalled = recall(bundle(tmp_path / "run.hark", *EXCHANGE))
     turn = settle(recalled, "last-request", b'{"replace": "yes", "with": "no", "note": "turned"}', "p")
     branch = ev.Branch(recalled.verified.root, turn.point.at, "response", note="turned", verified=1)
-    events = [*DENIED, *EXCHANGE[:1], branch, *EXCHANGE[1:], *DENIED] if live else EXCHANGE[:1]
+    events = [*DENIED, *EXCHANGE[:1], branch, *EXCHANGE[1:], *refusals] if live else EXCHANGE[:1]
     found = (divergence,) if divergence else ()
     known = {
         "recalled": recalled, "signer": "ann", "bundle": bundle(tmp_path / "fork.hark", *events),
@@ -52,6 +60,30 @@ def test_a_fork_is_said_with_its_first_denial_after_the_branch(tmp_path: Path) -
     assert "strict.toml denied 1 after it, first https to sink.example:443" in lines
     assert "patch: turned" in lines
     assert json.loads(json.dumps(verdict.record()))["first_denial"]["why"] == "no rule allows it"
+
+
+REPEATED = [
+    ev.EgressAttempt("api.example", 443, "https"),
+    ev.EgressDecision(
+        "api.example", allowed=False, reason=changes_world("POST", "api.example", "/order", Policy())
+    ),
+]
+
+
+def test_what_a_fork_does_not_do_again_is_no_denial_of_the_policys(tmp_path: Path) -> None:
+    """Else each policy would seem to have stopped what none of them did."""
+    verdict = judged(tmp_path, refusals=[*REPEATED, *REPEATED])
+    assert (verdict.denials, verdict.repeats) == (0, 2)
+    lines = "\n".join(verdict.lines())
+    assert "strict.toml denied nothing after it" in lines
+    assert "2 not done again, first https to api.example:443" in lines
+    record = json.loads(json.dumps(verdict.record()))
+    assert (record["denials"], record["first_denial"], record["not_done_again"]) == (0, None, 2)
+    assert "may change the world" in record["first_not_done_again"]["why"]
+    both = judged(tmp_path, refusals=[*REPEATED, *DENIED])
+    assert (both.denials, both.repeats) == (1, 1)
+    assert both.denied is not None
+    assert both.denied.why == "no rule allows it"
 
 
 def test_what_was_denied_before_the_branch_is_not_counted(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from hark.patch.world import (
     changes_world,
+    is_not_again,
     not_again,
     tcp_changes_world,
     tool_changes_world,
@@ -16,6 +17,7 @@ from hark.patch.world import (
 )
 from hark.policy.model import Policy
 from hark.policy.parse import parse_policy
+from mediator.mcp.watch import NO_MESSAGE
 
 NONE = Policy()
 
@@ -174,6 +176,25 @@ def test_a_request_that_looks_like_mcps_is_told_of_tools():
     accepted = ((b"Accept", b"application/json, text/event-stream"),)
     assert 'may_reexecute = ["TOOL"]' in changes_world("POST", "mcp.example", "/mcp", NONE, accepted)
     assert "TOOL" not in changes_world("POST", "mcp.example", "/mcp", NONE)
+
+
+def test_a_recorded_reason_is_told_from_a_policys():
+    for reason in (
+        changes_world("POST", "api.example", "/x", NONE),
+        websocket_changes_world("api.example", "/live", NONE),
+        tcp_changes_world("db.example", 5432, NONE),
+        tool_changes_world("files", "write", NONE),
+        not_again("mcp.example", "write"),
+        NO_MESSAGE,
+    ):
+        assert is_not_again(reason)
+    words = "x may change the world, and a fork does not call it again"
+    for reason in (
+        "host api.example is not in allow_hosts",
+        f'tool "{words}" is not in allow_tools',
+        f"as its header X-Original-URL: /{words} would have it, allow 1: api.example allows /x",
+    ):
+        assert not is_not_again(reason)
 
 
 def test_what_an_agent_wrote_is_shown_safely():
