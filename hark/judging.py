@@ -160,7 +160,7 @@ def _other_programs(was: Streams, now: Streams) -> Iterator[str]:
 def _lines(judgement: Judgement) -> Iterator[str]:
     course, report = judgement.course, judgement.course.report
     if judgement.why:
-        yield f"{judgement.word}: {judgement.why}"
+        yield f"{judgement.word}: {_first(judgement)}"
         yield from _diverged(judgement)
     else:
         broken = "; the bundle breaks off there" if course.recalled.truncated else ""
@@ -178,10 +178,21 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         yield f"  what it worked on is kept in {course.kept}"
 
 
+def _first(judgement: Judgement) -> str:
+    """Say what differs first: another program, which explains what came of it, and then that."""
+    if not judgement.programs:
+        return judgement.why
+    more = len(judgement.programs) - MAX_NAMED
+    shown = ", ".join(map(visible, judgement.programs[:MAX_NAMED])) + (
+        f" and {more} more" if more > 0 else ""
+    )
+    first, report = judgement.compared.first, judgement.course.report
+    is_all = first is not None and first.action.stream.startswith(_BESIDE[1]) and not report.divergences
+    return f"another program than when recorded: {shown}{'' if is_all else f'; {judgement.why}'}"
+
+
 def _diverged(judgement: Judgement) -> Iterator[str]:
     course, report, compared = judgement.course, judgement.course.report, judgement.compared
-    for program in judgement.programs[:MAX_NAMED]:
-        yield f"  another program than when recorded: {visible(program)}"
     for detail in (*course.notes, *(more for one in report.divergences[:1] for more in one.details)):
         yield f"  {detail}"
     was, now = judgement.processes

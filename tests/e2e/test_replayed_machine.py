@@ -210,6 +210,33 @@ def test_processors_of_another_machine_are_counted_as_there(at: Desk, elsewhere:
     assert "hark: REPLAY-EQUAL, " in told.stderr
 
 
+CALLS = """
+import subprocess, sys, urllib.request
+ended = subprocess.run([sys.argv[1]]).returncode
+print(urllib.request.urlopen(f"https://api.example/{ended}").read(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("other", ["/bin/false", "/bin/true"])
+def test_a_program_that_is_another_one_is_named_before_what_came_of_it(rootless: Desk, other: str) -> None:
+    """The same program again is the control."""
+    tool = rootless.project.parent / "bin" / "tool"
+    tool.parent.mkdir(mode=0o755)
+    shutil.copy("/bin/true", tool)
+    with serving("api.example") as upstream:
+        upstream.on("/0")(lambda call: call.reply(200, b"answer"))
+        rootless.write("agent.py", CALLS)
+        options = rootless.toward(upstream, "api.example", policy=f'read_paths = ["{tool.parent}"]')
+        ok(rootless.run(*options, "--", "python3", "agent.py", str(tool)))
+    shutil.copy(other, tool)
+    ended = rootless.hark("replay", "-read", tool.parent, rootless.bundle)
+    if other == "/bin/true":
+        assert "hark: REPLAY-EQUAL, " in ok(ended).stderr
+        return
+    named = f"another program than when recorded: {tool}; no recording for GET api.example/1"
+    assert f"hark: REPLAY-DIVERGED: {named}" in ok(ended, 1).stderr
+
+
 BY_THE_CLOCK = """
 import datetime, os, socket, ssl, time, urllib.request
 print(datetime.datetime.now(), time.strftime("%X %Z"), flush=True)

@@ -128,7 +128,15 @@ def test_another_program_is_named_first(tmp_path: Path) -> None:
         Course(recall(recording), "ann", again, WELL, 0, NO_RULES, (), None, None, Renaming(), ran_on=False)
     )
     assert found.programs == ("/usr/bin/sh",)
-    assert "/usr/bin/sh" in found.lines()[0]
+    assert found.lines()[0] == "REPLAY-DIVERGED: another program than when recorded: /usr/bin/sh"
+    miss = Divergence("miss", "no recording for POST api.example/v9; nearest is event 10", None)
+    report = Report(2, 1, 0.5, (), (), (miss,), 0)
+    stopped = Course(
+        recall(recording), "ann", again, report, 0, NO_RULES, (), None, None, Renaming(), ran_on=False
+    )
+    (line, *others) = judge(stopped).lines()
+    assert line == f"REPLAY-DIVERGED: another program than when recorded: /usr/bin/sh; {miss.words}"
+    assert not any("another program" in other for other in others)
 
 
 def test_where_playback_stopped_it_that_is_the_reason_and_no_consequence(tmp_path: Path) -> None:
