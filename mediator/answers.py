@@ -66,5 +66,9 @@ def passed_trailers(fields: Headers) -> Headers:
 
 
 def calm(message: str) -> str:
-    """Return mitmproxy's words without what it quotes of the server's bytes."""
-    return message.partition(":")[0].rstrip(".").lower()
+    """Return mitmproxy's words on a server without what it quotes of the server's bytes.
+
+    Of a stream of HTTP/2 it says "by client", whichever side has reset it.
+    """
+    words = message.partition(":")[0].rstrip(".").lower()
+    return words.replace("stream reset by client", "stream reset by the server")

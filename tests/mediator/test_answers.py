@@ -38,6 +38,7 @@ def test_another_head_is_unfit(answer: http.Response) -> None:
 
 def test_what_is_said_of_an_answer_quotes_nothing_of_it() -> None:
     assert answers.calm("Bad line: b'secret'.") == "bad line"
+    assert answers.calm("stream reset by client (CANCEL)") == "stream reset by the server (cancel)"
     page = answers.page(502, b"words", close=True)
     assert (page.status_code, page.content, page.headers["connection"]) == (502, b"words", "close")
 
