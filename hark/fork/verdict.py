@@ -165,7 +165,8 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         if branch.note:
             yield f"  patch: {visible(branch.note)}"
     if outcome.altered:
-        yield f"  {outcome.altered} live requests were sent otherwise than the agent made them"
+        were = "request was" if outcome.altered == 1 else "requests were"
+        yield f"  {outcome.altered} live {were} sent otherwise than the agent made them"
     yield f"  parent {outcome.recalled.verified.root.hex()}"
     yield f"  {describe(verdict.end)}"
     if branch is not None:

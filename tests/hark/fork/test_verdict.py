@@ -86,6 +86,13 @@ def test_what_a_fork_does_not_do_again_is_no_denial_of_the_policys(tmp_path: Pat
     assert both.denied.why == "no rule allows it"
 
 
+@pytest.mark.parametrize(
+    ("altered", "said"), [(1, "1 live request was sent"), (2, "2 live requests were sent")]
+)
+def test_requests_that_were_altered_are_counted(tmp_path: Path, altered: int, said: str) -> None:
+    assert said in "\n".join(judged(tmp_path, altered=altered).lines())
+
+
 def test_what_was_denied_before_the_branch_is_not_counted(tmp_path: Path) -> None:
     """The events before it have a denial too."""
     assert judged(tmp_path).denied is not None
