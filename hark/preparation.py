@@ -162,10 +162,12 @@ def _user(environ: Mapping[str, str]) -> str:
 def held_secrets(policy: Policy, caller: Caller) -> tuple[Secret, ...]:
     """Read every secret, and refuse a value that could not be told from ordinary traffic."""
     from mediator.credentials import check_value, placeholder_for
+    from mediator.placeholders import check_guess
 
     secrets = resolve(policy.secrets, caller, placeholder_for)
     for secret in secrets:
         check_value(secret.name, secret.value)
+        check_guess(secret.name, secret.value)
     return secrets
 
 

@@ -103,9 +103,11 @@ def _own_secrets(server: McpServer, environ: Mapping[str, str]) -> dict[str, str
 
 def _secret(server: McpServer, name: str, value: str) -> Secret:
     from mediator.credentials import check_value, placeholder_for
+    from mediator.placeholders import check_guess
 
     called = f"{name} of mcp.{server.name}"
     check_value(called, value)
+    check_guess(called, value)
     return Secret(called, value, placeholder_for(value), ())
 
 

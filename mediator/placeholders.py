@@ -7,6 +7,7 @@ placeholders are alike or hold one another.
 import base64
 import binascii
 import json
+import math
 import re
 import secrets
 import string
@@ -17,11 +18,30 @@ from hark.policy.model import Secret
 
 MIN_LENGTH: Final = 8  # shorter values stand in ordinary traffic by chance, and every event would be a leak
 MIN_DISTINCT: Final = 5  # `aaaaaaaa` and `12121212` as well
+MIN_BITS: Final = 38  # `password`, `deadbeef` and eleven digits have less, by the kinds of characters alone
+MIN_UNLETTERED: Final = 16  # digits and signs: dates, addresses and counters are shorter
 MAX_LENGTH: Final = 1 << 16  # a service account's JSON has 2 kB; nothing that is a credential is larger
 RANDOM_CHARACTERS: Final = 24  # 142 bits: no placeholder is met by chance, none is a prefix of another
+_KINDS: Final = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+_WORDS: Final = frozenset(
+    (
+        "admin", "administrator", "anonymous", "apikey", "application/json", "applicationjson", "basic",
+        "bearer", "changeit", "changeme", "default", "demo", "dev", "development", "dummy", "example",
+        "example.com", "foobar", "guest", "hunter", "keep-alive", "letmein", "localhost", "login",
+        "master", "mysql", "none", "p@ssw0rd", "p@ssword", "passphrase", "passw0rd", "password",
+        "placeholder", "postgres", "postgresql", "production", "qwerty", "qwertyuiop", "root", "s3cr3t",
+        "sample", "secret", "sunshine", "superuser", "supersecret", "test", "testing", "text/html",
+        "text/plain", "token", "undefined", "user", "username", "welcome", "your-api-key", "your_api_key",
+        "yourapikey",
+    )
+)  # fmt: skip
+"""What people type where a credential belongs, or traffic is full of; digits and signs around it aside."""
+_RUNS: Final = (string.digits * 2, "9876543210" * 2, string.ascii_lowercase, "abcdef" + string.digits)
 _MARK: Final = "hark"
 _ALPHABET: Final = string.ascii_letters + string.digits
-_PREFIX: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9]{0,11}[-_]){1,4}|AIza|AKIA|ASIA|ya29\.|eyJ")
+_PREFIX: Final = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9]{0,11}[-_]){1,4}|AIza|AKIA|ASIA|ya29\.|AQ\.|SG\.|eyJ|[0-9]{6,12}:"
+)
 _JWT: Final = re.compile(r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}\.)([A-Za-z0-9_-]{32,})")
 _ESCAPING: Final = re.compile(r"(?:%[0-9a-fA-F]?|&)\Z")
 _SYSTEM: Final = secrets.SystemRandom()
@@ -59,6 +79,32 @@ def check_value(name: str, value: str) -> None:
             f"secrets.{name} has a backslash in it or ends in `%` or `&`, where hark could not tell its end "
             "from an escape; use another credential"
         )
+
+
+def check_guess(name: str, value: str) -> None:
+    """Refuse a value that whoever sees the placeholder would guess, or that is a word like any other.
+
+    For what an operator chose; what a server mints is taken as it is. Raises PolicyError without the value.
+    """
+    small = value.lower()
+    bare = small.strip(string.digits + string.punctuation)
+    if (
+        (bare in _WORDS and len(value) - len(bare) < MIN_UNLETTERED)
+        or (not bare and len(value) < MIN_UNLETTERED)
+        or any(small in run for run in _RUNS)
+        or _bits(value) < MIN_BITS
+    ):
+        raise PolicyError(
+            f"secrets.{name} is easily guessed, and stands in ordinary traffic; "
+            "use a credential that a program made up, or a longer one"
+        )
+
+
+def _bits(value: str) -> float:
+    """Return how much there is to guess where every character is as likely as another of its kind."""
+    kinds = [kind for kind in _KINDS if not set(kind).isdisjoint(value)]
+    others = len(string.punctuation) * (not set(value) <= set("".join(_KINDS)))
+    return len(value) * math.log2(sum(map(len, kinds)) + others or 1)
 
 
 def check_placeholder(secret: Secret, others: dict[bytes, str]) -> None:

@@ -112,12 +112,14 @@ def _values(prepared: Prepared, policy: Policy, caller: Caller) -> dict[str, str
     """Read the secrets for which the agent has a placeholder, and no other."""
     from hark.secrets import resolve
     from mediator.credentials import check_value
+    from mediator.placeholders import check_guess
 
     names = {secret.name for secret in prepared.secrets}
     specs = [spec for spec in policy.secrets if spec.name in names]
     read = resolve(specs, caller, lambda value: value)
     for secret in read:
         check_value(secret.name, secret.value)
+        check_guess(secret.name, secret.value)
     return {secret.name: secret.value for secret in read}
 
 

@@ -106,3 +106,14 @@ def test_a_value_that_the_record_would_have_to_hold_refuses_the_run(rootless: De
         assert ended.stderr.startswith(said), ended.stderr
         assert ended.stderr.count("\n") == 1
         assert SECRET not in ended.stderr
+
+
+def test_a_value_that_everybody_guesses_refuses_the_run_and_one_that_nobody_does_lets_it(rootless: Desk):
+    rootless.write("policy.toml", 'allow_hosts = ["api.example.test"]\n[secrets.API_KEY]\n')
+    rootless.env["API_KEY"] = "password1"
+    refused = ok(rootless.run("-policy=policy.toml", "--", "true"), 125)
+    assert "hark: secrets.API_KEY is easily guessed" in refused.stderr
+    assert "password1" not in refused.stderr
+    assert not rootless.bundle.exists()
+    rootless.env["API_KEY"] = SECRET
+    ok(rootless.run("-policy=policy.toml", "--", "true"))

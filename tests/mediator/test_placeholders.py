@@ -3,12 +3,13 @@
 import base64
 import json
 import random
+import string
 
 import pytest
 
 from hark.errors import PolicyError
 from hark.policy.model import Secret
-from mediator.placeholders import check_placeholder, check_value, placeholder_for
+from mediator.placeholders import check_guess, check_placeholder, check_value, placeholder_for
 
 VALUE = "sk-ant-api03-5e884898da28047151d0e56f8dc62927"
 OTHER_VALUE = "ghp_0123456789abcdefABCDEF0123456789abcd"
@@ -22,6 +23,8 @@ OTHER_VALUE = "ghp_0123456789abcdefABCDEF0123456789abcd"
         (OTHER_VALUE, "ghp_"),
         ("AIzaSyA1234567890abcdefghijklmnopqrst", "AIza"),
         ("xoxb-123456789012-abcdefghijkl", "xoxb-"),
+        ("SG.abcdefghijklmnopqrstuv.0123456789", "SG."),
+        ("123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "123456789:"),
         ("github_pat_11ABCDEFG0123456789abcdef", "github_pat_"),
         ("0123456789abcdef0123456789abcdef", ""),
         ("correct horse battery staple", ""),
@@ -64,6 +67,34 @@ def test_a_value_that_cannot_be_told_from_traffic_is_refused_in_words_without_it
 def test_the_control_a_real_credential_is_accepted() -> None:
     for value in (VALUE, OTHER_VALUE, "s3cr3t!pw", "p%40ss&word"):
         check_value("API_KEY", value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["password", "Password1!", "12345678", "1234567890123", "changeme123", "application/json", "127.0.0.1:80",
+     "localhost:8080", "abcdefghijkl", "deadbeef", "2026-11-30", "postgres", "hunter22"],
+)  # fmt: skip
+def test_a_value_that_is_easily_guessed_is_refused_in_words_without_it(value: str) -> None:
+    check_value("API_KEY", value)
+    with pytest.raises(PolicyError, match=r"secrets\.API_KEY is easily guessed") as refused:
+        check_guess("API_KEY", value)
+    assert value not in str(refused.value)
+
+
+def test_the_control_what_a_program_made_up_is_no_guess() -> None:
+    rng = random.Random(11)
+    alphabets = ("0123456789abcdef", string.ascii_letters + string.digits + "-_")
+    by_chance = ("".join(rng.choices(alphabet, k=16)) for alphabet in alphabets for _ in range(500))
+    known = (
+        "s3cr3t!pw",
+        "p%40ss&word",
+        "k3j9x0qa",
+        "4829105736284910",
+        "token-8374928374982734",
+        "correct horse",
+    )
+    for value in (VALUE, OTHER_VALUE, *known, *by_chance):
+        check_guess("API_KEY", value)
 
 
 def test_overlapping_placeholders_are_refused() -> None:
