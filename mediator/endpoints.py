@@ -84,6 +84,10 @@ SHIPPED: Final = (
         ("AccessKeyId", "SecretAccessKey", "SessionToken"), ("amazonaws.com",),
     ),
     Endpoint(
+        ("sts.*.amazonaws.com.cn",), ("/**",),
+        ("AccessKeyId", "SecretAccessKey", "SessionToken"), ("amazonaws.com.cn",),
+    ),
+    Endpoint(
         ("amazonaws.com",), ("/federation/credentials", "/token"),
         ("accessKeyId", "accessToken", "refreshToken", "secretAccessKey", "sessionToken"),
         ("amazonaws.com",), below=True,
