@@ -175,7 +175,7 @@ class AgentConnection(ConnectionHandler):
             return  # it has been closed
         if io.writer is None:
             raise RuntimeError("data for a connection that is not open yet")
-        transport = cast(asyncio.StreamWriter, io.writer).transport
+        transport: asyncio.WriteTransport = io.writer.transport  # type: ignore[union-attr]
         if not transport.is_closing():
             transport.write(command.data)
             if transport.get_write_buffer_size():

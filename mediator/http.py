@@ -130,10 +130,10 @@ class AgentHttp(HttpLayer):
             if kind is commands.SendData:
                 yield command
             elif kind is SendHttp:
-                sent = cast(SendHttp, command)
+                sent: SendHttp = command  # type: ignore[assignment]  # no call of `cast`: thirty a request
                 yield from self.event_to_child(self.connections[sent.connection], sent.event)
             elif kind is ReceiveHttp:
-                yield from self._received(cast(ReceiveHttp, command).event)
+                yield from self._received(command.event)  # type: ignore[attr-defined]
             elif direct and command.blocking is True:
                 command.blocking = child
                 child._paused = layer.Paused(command, steps)  # noqa: SLF001

@@ -9,7 +9,7 @@ Not done here: HTTP/2, which is `mediator.wire_h2`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import h11
 from h11._readers import ContentLengthReader
@@ -68,7 +68,7 @@ class _TrailingConnection(Http1Connection):
         if isinstance(event, HttpEvent):
             return self.send(event)
         if type(event) is events.DataReceived and self.state != self.passthrough:
-            if not self.buf and self.state == self.read_body and self._is_amid(len(event.data)):
+            if self.state == self.read_body and self._is_amid(len(event.data)):
                 return self._read_on(event.data)
             self.buf += event.data
         return self.state(event)
@@ -76,7 +76,7 @@ class _TrailingConnection(Http1Connection):
     def _is_amid(self, size: int) -> bool:
         """Tell whether the next bytes are some of a body of known length, with more of it to come."""
         reader = self.body_reader
-        return type(reader) is ContentLengthReader and size < reader._remaining  # noqa: SLF001
+        return type(reader) is ContentLengthReader and size < reader._remaining and not self.buf  # noqa: SLF001
 
     def _read_on(self, data: bytes) -> CommandGenerator[None]:
         """Pass some of a body on as it came: through the buffer it would be copied five times."""
@@ -127,7 +127,7 @@ class _TrailingConnection(Http1Connection):
         """Write a part of a message; the end of a body with the trailers that came before it."""
         kind = type(event)
         if kind is RequestData or kind is ResponseData:
-            data = cast(RequestData | ResponseData, event).data
+            data: bytes = event.data  # type: ignore[attr-defined]
             if event.stream_id != self.stream_id:
                 raise RuntimeError("a body of another message")
             if data:

@@ -151,21 +151,6 @@ _PLAIN: Final[Mapping[str, type]] = {
 _EMPTY: Final = {kind: cbor.encode(kind() if kind in (str, int) else None) for kind in _PLAIN.values()}
 
 
-def _quickly(out: list[bytes], kind: type, shape: Shape, value: Any) -> bool:
-    """Write a value that is not empty, if it is one of the usual."""
-    if kind is str or (kind is bytes and shape is BYTES):
-        out += cbor.string(value)
-    elif kind is int and 0 < value < 1 << 63:
-        out.append(cbor.uint(value))
-    elif kind is dict:
-        return cbor.write_texts(out, value)
-    elif kind is tuple:
-        return cbor.write_pairs(out, value)
-    else:
-        return False
-    return True
-
-
 class Plan:
     """One layout, ready to be written. `payload` is `cbor.encode` of what `dump` returns, in one pass."""
 
@@ -192,11 +177,22 @@ class Plan:
                         out += (spelled, _EMPTY[kind])
                         count += 1
                     continue
-                out.append(spelled)
-                if _quickly(out, kind, shape, value):
+                if kind is str or (kind is bytes and shape is BYTES):
+                    out.append(spelled)
+                    out += cbor.string(value)
                     count += 1
                     continue
-                out.pop()
+                if kind is int:
+                    if 0 < value < 1 << 63:
+                        out += (spelled, cbor.uint(value))
+                        count += 1
+                        continue
+                elif kind is not bytes:
+                    out.append(spelled)
+                    if (cbor.write_texts if kind is dict else cbor.write_pairs)(out, value):
+                        count += 1
+                        continue
+                    out.pop()
             if kind is not every and not shape.fits(value):
                 raise _misfit(self._name, key, shape)
             if not value and key >= FIRST_EXTRA and (given is None or not isinstance(value, given)):
