@@ -37,7 +37,10 @@ class PackedError(Exception):
 
 def codings_of(headers: Headers) -> tuple[bytes, ...]:
     """Return the codings of a body in the order in which they are undone. Raises PackedError."""
-    if not any(name[-9:].lower() == b"-encoding" for name, _ in headers):
+    for name, _ in headers:
+        if name[-9:].lower() == b"-encoding":
+            break
+    else:
         return ()  # as of most: every name that is looked for below ends so
     for name in _OF_MESSAGES:
         within = next((coding for coding in _listed(headers, name) if coding not in _PLAIN), None)

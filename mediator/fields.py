@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Final
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_LINE_BREAKS: Final = (b"\r", b"\n", b"\0")
 MAX_DIGITS: Final = 18  # of a length: no body has an exabyte, and Python reads no endless number
 _OF_ONE_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"upgrade", b"http2-settings")
@@ -44,13 +43,18 @@ _STORED_BEGINS: Final = (
 def one_line(headers: tuple[tuple[bytes, bytes], ...]) -> bool:
     """Tell whether no field could end its line: HTTP/2 carries any byte."""
     whole = b"".join(chain.from_iterable(headers))
-    return not any(mark in whole for mark in _LINE_BREAKS)
+    return not (b"\r" in whole or b"\n" in whole or b"\0" in whole)
 
 
 def values_of(headers: tuple[tuple[bytes, bytes], ...], name: bytes) -> list[bytes]:
     """Return the values of a field in their order; `name` in lower case."""
     size = len(name)
     return [value for spelled, value in headers if len(spelled) == size and spelled.lower() == name]
+
+
+def named(headers: tuple[tuple[bytes, bytes], ...], names: frozenset[bytes]) -> bool:
+    """Tell whether there is a field of one of these names, which are in lower case."""
+    return not names.isdisjoint([spelled.lower() for spelled, _ in headers])
 
 
 def length(headers: tuple[tuple[bytes, bytes], ...]) -> int | None:
@@ -71,7 +75,10 @@ def dashed(name: bytes) -> bytes:
 
 def underscored(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
     """Return the field that some servers take for one of the head and others for none, or nothing."""
-    return next((name for name, _ in headers if b"_" in name and dashed(name) in _JUDGED), b"")
+    for name, _ in headers:
+        if b"_" in name and dashed(name) in _JUDGED:
+            return name
+    return b""
 
 
 def kept_by_servers(name: bytes) -> bool:

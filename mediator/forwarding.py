@@ -25,6 +25,10 @@ _PARTS: Final = frozenset((b"range", b"if-range"))
 server may answer with the whole at any time (RFC 9110, 14.2)."""
 
 
+_TURNED: Final = frozenset((b"host", b"accept-encoding", b"te"))
+"""What may be said otherwise."""
+
+
 class _Packed(Enum):
     """How an answer may come: in any coding, in one that can be undone, or, as a part of a whole, in none."""
 
@@ -37,10 +41,11 @@ def forwarded(path: bytes, headers: Headers, link: Link) -> Headers:
     """Return the headers of an allowed request as they are sent on, but for credentials."""
     dropped = _DROPPED
     names = {name.lower() for name, _ in headers}
-    if handshake.wanted(headers):
-        headers = handshake.forwarded(headers)
-    elif b"upgrade" in names:
-        dropped |= {b"upgrade", b"connection"}
+    if b"upgrade" in names:
+        if handshake.wanted(headers):
+            headers = handshake.forwarded(headers)
+        else:
+            dropped |= {b"upgrade", b"connection"}
     mints = minting_at(link.policy, link.target, *paths_of(path, headers)) is not None
     if link.broker.binds(link.target) or mints:
         dropped |= _PARTS
@@ -48,11 +53,12 @@ def forwarded(path: bytes, headers: Headers, link: Link) -> Headers:
         dropped |= OFFERS_OF_MESSAGES
     searched = link.broker.holds_any or mints or _takes_events(headers)
     packed_as = _Packed.NOT if b"range" in names - dropped else _Packed.UNDONE if searched else _Packed.ANY
-    return tuple(
-        (name, _value(name.lower(), value, link, packed_as))
-        for name, value in headers
-        if name.lower() not in dropped
-    )
+    kept = []
+    for name, value in headers:
+        lower = name.lower()
+        if lower not in dropped:
+            kept.append((name, _value(lower, value, link, packed_as) if lower in _TURNED else value))
+    return tuple(kept)
 
 
 def _takes_events(headers: Headers) -> bool:

@@ -16,15 +16,18 @@ from mediator import handshake
 from mediator.authority import judge_request
 from mediator.codings import PackedError, codings_of
 from mediator.credentials import Injected, InjectedTarget, Injection, Refused
-from mediator.fields import connection_wrong, one_line, trailer_allowed, underscored, values_of
+from mediator.fields import connection_wrong, named, one_line, trailer_allowed, underscored, values_of
 from mediator.forwarding import forwarded
 from mediator.link import Link
 from mediator.overriding import meanings, overrides
-from mediator.signing import Signing, ambiguous, claimed, other_scheme
+from mediator.signing import SIGNATURES, Signing, ambiguous, claimed, other_scheme
 from mediator.text import clipped
 from mediator.transcript import Headers, recorded_host
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_OF_CONNECTIONS: Final = frozenset((b"connection", b"proxy-connection", b"expect", b"upgrade"))
+"""Of one hop: most requests name none of them, and there is nothing to judge."""
+_OF_SIGNATURES: Final = SIGNATURES | {b"authorization"}
 _TARGET: Final = re.compile(rb"[^\x00-\x20\x7f]+")
 
 
@@ -91,16 +94,17 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
         return Refusal(403, Deny(filled.reason, ""))
     path, injected = filled
     keys = () if signed is None else (signed.injection,)
+    of_connection = named(asked.headers, _OF_CONNECTIONS)
     by = verdict.by
     return Forward(
         path.path,
         injected.headers,
         tuple(dict.fromkeys((*path.injections, *injected.injections, *keys))),
-        wants_continue=bool(values_of(asked.headers, b"expect")),
+        wants_continue=of_connection and bool(values_of(asked.headers, b"expect")),
         body=Body.WHOLE if by is None else by.body,
         tools=None if by is None else by.tools,
         again=again_tools,
-        websocket=handshake.wanted(asked.headers),
+        websocket=of_connection and handshake.wanted(asked.headers),
         signing=None if signed is None else signed.signing,
     )
 
@@ -128,7 +132,7 @@ class _Signed:
 
 def _signed(asked: Asked, link: Link) -> _Signed | Refusal | None:
     """Tell whose key signs a request again; refuse one that is signed otherwise with a placeholder."""
-    if not link.broker.holds_any:
+    if not link.broker.holds_any or not (named(asked.headers, _OF_SIGNATURES) or b"?" in asked.path):
         return None
     other = other_scheme(asked.headers)
     if other is not None:
@@ -237,6 +241,8 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
         return Refusal(
             400, Deny(f"its header {clipped(spelled)} has an underscore, which servers read in two ways", "")
         )
+    if not named(asked.headers, _OF_CONNECTIONS):
+        return None
     taken = connection_wrong(asked.headers)
     if taken:
         return Refusal(400, Deny(f"its Connection header would take {taken} out on the way", ""))

@@ -41,7 +41,7 @@ _OTHERS: Final = {
     b"acs": "Alibaba Cloud",
     b"tc3-hmac-sha256": "Tencent Cloud",
 }
-_SIGNATURES: Final = (b"signature", b"signature-input")
+SIGNATURES: Final = frozenset((b"signature", b"signature-input"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def ambiguous(claim: Claim, headers: Headers) -> str:
 def other_scheme(headers: Headers) -> tuple[str, bytes] | None:
     """Return the name of a scheme that signs and is not signed again here, and the field that is signed."""
     for name, value in headers:
-        if name.lower() in _SIGNATURES:
+        if name.lower() in SIGNATURES:
             return "HTTP signatures", value
         if name.lower() != b"authorization":
             continue

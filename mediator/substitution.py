@@ -24,8 +24,11 @@ _FORM: Final = b"application/x-www-form-urlencoded"
 
 def place_of(headers: Headers) -> Place:
     """Return what a body is, by its Content-Type."""
-    kind = next((value for name, value in headers if name.lower() == b"content-type"), b"")
-    kind = kind.partition(b";")[0].strip().lower()
+    kind = b""
+    for name, value in headers:
+        if name.lower() == b"content-type":
+            kind = value.partition(b";")[0].strip().lower()
+            break
     if kind in _JSON or kind.endswith(b"+json"):
         return Place.JSON
     if kind in _XML or kind.endswith(b"+xml"):
