@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are compiled when the first of them is called, and not when the class is made.
+"""Dataclasses whose methods are compiled when they are first called, each by itself, and not with the class.
 
 The standard library writes the methods of each dataclass as text and compiles it: four fifths of what such a
 class costs, and what hark and mitmproxy import has some two hundred and fifty, most of them for nothing in
@@ -9,71 +9,67 @@ Python that makes dataclasses in another way (3.12) is left as it is.
 Not done here: docstrings made up from a signature, for classes that have none. Nobody reads them.
 """
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from typing import Any, Final
 
 _BUILDER: Final[Any] = getattr(dataclasses, "_FuncBuilder", None)
-_COMPILE: Final = "add_fns_to_class"
+_METHOD: Final = "add_fns_to_class"
+_AT_ONCE: Final[Callable[[Any, type], None] | None] = getattr(_BUILDER, _METHOD, None)
+"""The standard library's: compiles what a builder has the text of, and gives the class the methods."""
 
 type _Method = Callable[..., Any]
 
 
 def install() -> None:
     """Have every dataclass that is made in this process from now on made so. Idempotent."""
-    if _BUILDER is not None and getattr(_BUILDER, _COMPILE, None) is not _add_later:
-        _Methods.compile = getattr(_BUILDER, _COMPILE)
-        setattr(_BUILDER, _COMPILE, _add_later)
-
-
-class _Methods:
-    """The methods of one class, as text until one is called."""
-
-    compile: Callable[[Any, type], None]
-    """The standard library's: compiles what a builder has, and gives the class the methods."""
-
-    def __init__(self, builder: Any, cls: type) -> None:
-        self._builder = builder
-        self._called = cls.__qualname__
-        self._made: dict[str, _Method] | None = None
-        self._later: dict[str, _Method] = {}
-
-    def defer(self, cls: type, name: str) -> None:
-        """Give the class a method that stands in for the compiled one, and has all of them compiled."""
-
-        def later(self: object, /, *values: Any, **named: Any) -> Any:
-            return methods.put_in_place(type(self))[name](self, *values, **named)
-
-        methods = self
-        later.__name__, later.__qualname__ = name, f"{self._called}.{name}"
-        self._later[name] = later
-        setattr(cls, name, later)
-
-    def put_in_place(self, cls: type) -> dict[str, _Method]:
-        """Return the compiled methods, and put them where a class or one above it has ours.
-
-        Two threads may both compile them; what they get is the same.
-        """
-        if self._made is None:
-            scratch = type(self._called, (), {"__qualname__": self._called})
-            _Methods.compile(self._builder, scratch)
-            self._made = {name: vars(scratch)[name] for name in self._later}
-        for one in cls.__mro__:
-            for name, later in self._later.items():
-                if vars(one).get(name) is later:
-                    setattr(one, name, self._made[name])
-        return self._made
+    if _AT_ONCE is not None:
+        setattr(_BUILDER, _METHOD, _add_later)
 
 
 def _add_later(builder: Any, cls: type) -> None:
     """Stand in for the standard library's method that compiles: what it would refuse, it refuses."""
     present = [name for name in builder.names if name in vars(cls)]
     if any(builder.overwrite_errors.get(name) for name in present):
-        _Methods.compile(builder, cls)
+        _compile(builder, cls)
         return
-    methods = _Methods(builder, cls)
-    for name in builder.names:
+    for name, text in zip(builder.names, builder.src, strict=True):
         if name not in present or builder.unconditional_adds.get(name):
-            methods.defer(cls, name)
+            setattr(cls, name, _deferred(builder, cls.__qualname__, name, text))
     if not cls.__doc__:
         cls.__doc__ = cls.__name__
+
+
+def _deferred(builder: Any, called: str, name: str, text: str) -> _Method:
+    """Return what stands in for a method, and gives its place to it when it is called.
+
+    Two threads may both compile it; what they get is the same. A copy of the class with slots has it too.
+    """
+    made: _Method | None = None
+
+    def later(self: object, /, *values: Any, **named: Any) -> Any:
+        nonlocal made
+        if made is None:
+            made = _compiled(builder, called, name, text)
+        for one in type(self).__mro__:
+            if vars(one).get(name) is later:
+                setattr(one, name, made)
+        return made(self, *values, **named)
+
+    later.__name__, later.__qualname__ = name, f"{called}.{name}"
+    return later
+
+
+def _compiled(builder: Any, called: str, name: str, text: str) -> _Method:
+    alone = copy.copy(builder)
+    alone.names, alone.src = [name], [text]
+    scratch = type(called, (), {"__qualname__": called})
+    _compile(alone, scratch)
+    method: _Method = vars(scratch)[name]
+    return method
+
+
+def _compile(builder: Any, cls: type) -> None:
+    if _AT_ONCE is not None:  # as wherever this is called
+        _AT_ONCE(builder, cls)
