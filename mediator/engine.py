@@ -1,13 +1,14 @@
 """Takes allowed connections over: raw ones at once, the others once mitmproxy is loaded.
 
-Always: the loading takes a third of a second, happens once and runs beside the event loop, so that names are
-answered and denials made meanwhile; a connection that needs mitmproxy waits for it. If it cannot be loaded
-the run is marked and the connection reset.
+Always: the loading takes a tenth of a second or two, happens once and runs beside the event loop, so that
+names are answered and denials made meanwhile; a connection that needs mitmproxy waits for it. If it cannot be
+loaded the run is marked and the connection reset. A run that ends while no connection waits does not wait.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -36,6 +37,18 @@ if TYPE_CHECKING:
     from mediator.tls import AgentContexts
     from mediator.tunnel import Caller, Dial, Tunnel
 
+_PARTS: Final = (
+    "mediator.dial",
+    "mitmproxy.connection",
+    "mitmproxy.http",
+    "mitmproxy.proxy.layers.http",
+    "mitmproxy.proxy.server",
+    "mediator.exchange",
+    "mediator.handler",
+    "mediator.tls",
+    "mediator.anyof",
+)
+"""What is loaded, in parts of some ten milliseconds each: between two of them it can be given up."""
 GOES_ON_S: Final = 0.05  # docs/format.md, kind 45: what is over by then has its head in its end alone
 RAGGED_S: Final = 0.3  # what an agent sent just before it ended still gets its answer recorded
 
@@ -51,17 +64,31 @@ class Engine:
         self._broker = broker
         self._ledger = ledger
         self._ca = ca
-        self._loading: asyncio.Task[AgentContexts] | None = None
+        self._loading: asyncio.Task[AgentContexts | None] | None = None
+        self._wanted = False
+        """Whether a connection waits for what is loaded, or has it."""
+        self._ending = False
         self._dialler: Dialler | None = None
         self._open: dict[AgentConnection | Tunnel, Grounds | None] = {}
         self._room = Room()
         self._sessions = Sessions()
 
-    def prefetch(self) -> asyncio.Task[AgentContexts]:
+    def prefetch(self) -> asyncio.Task[AgentContexts | None]:
         """Begin to load what an allowed connection needs. MUST be called in the event loop."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
         return self._loading
+
+    async def _loaded(self) -> AgentContexts:
+        """Wait until it is loaded, and see that it is: also where that was given up."""
+        self._wanted = True
+        while True:
+            loading = self.prefetch()
+            contexts = await asyncio.shield(loading)
+            if contexts is not None:
+                return contexts
+            if self._loading is loading:
+                self._loading = None
 
     async def carry(
         self,
@@ -71,7 +98,7 @@ class Engine:
         streams: Streams,
     ) -> None:
         """Carry one allowed connection until it ends."""
-        contexts = await asyncio.shield(self.prefetch())
+        contexts = await self._loaded()
         from mediator.handler import AgentConnection
 
         link = Link(
@@ -195,6 +222,7 @@ class Engine:
 
     async def stop(self) -> None:
         """Give what is under way a moment, then record its end and close it."""
+        self._ending = True
         if self._loading is not None and not self._loading.done():
             await asyncio.wait([self._loading])
         deadline = time.monotonic() + RAGGED_S
@@ -208,14 +236,17 @@ class Engine:
     def _busy(self) -> bool:
         return any(connection.busy for connection in self._open)
 
-    def _load(self) -> AgentContexts:
+    def _load(self) -> AgentContexts | None:
+        """Load it all; None where the run ends before that, and nobody waits."""
         from mediator import lean
 
         lean.prepare()  # before mitmproxy
-        import mediator.anyof
-        import mediator.dial
-        import mediator.handler  # its imports are what takes time
+        for part in _PARTS:
+            if self._ending and not self._wanted:
+                return None
+            importlib.import_module(part)
+        from mediator import anyof
         from mediator.tls import AgentContexts
 
-        mediator.anyof.load()
+        anyof.load()
         return AgentContexts(self._ca)

@@ -3,6 +3,9 @@
 import subprocess
 import sys
 import threading
+from pathlib import Path
+
+import pytest
 
 from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd
 from tests.fakes.upstream import Call, serving
@@ -18,17 +21,49 @@ with running(API) as rig:
         sock.sendall(b"GET / HTTP/1.1\\r\\n\\r\\n")
         assert sock.recv(100).startswith(b"HTTP/1.1 403")
     assert not any(name.startswith("mitmproxy") for name in sys.modules)
-    rig.mediator.prefetch()
-assert "mitmproxy.proxy.server" in sys.modules
+    {prefetch}
+assert ("mitmproxy.proxy.server" in sys.modules) is {loaded}
 assert "mitmproxy.addons" not in sys.modules and "mitmproxy.master" not in sys.modules
 """
 
 
-def test_names_and_refusals_need_no_mitmproxy_and_prefetch_loads_it_without_its_addons() -> None:
-    from pathlib import Path
+WAITING = """rig.mediator.prefetch()
+    import time
+    until = time.monotonic() + 60
+    while "re2" not in sys.modules and time.monotonic() < until:
+        time.sleep(0.01)"""
+STOPPED = """import importlib, time
+    asked, load, engine = [], importlib.import_module, rig.mediator._engine
+    def slow(name):
+        asked.append(name)
+        until = time.monotonic() + 60
+        while not engine._ending and time.monotonic() < until:
+            time.sleep(0.01)
+        return load(name)
+    importlib.import_module = slow
+    rig.mediator.prefetch()
+    rig.mediator.stop()
+    assert len(asked) <= 1, asked"""
 
+
+@pytest.mark.parametrize(("prefetch", "loaded"), [(WAITING, True), ("pass", False), (STOPPED, False)])
+def test_names_and_refusals_need_no_mitmproxy_and_only_prefetch_loads_it(prefetch: str, loaded: bool) -> None:
     root = str(Path(__file__).resolve().parents[2])
-    subprocess.run([sys.executable, "-c", WITHOUT.format(root=root)], check=True, timeout=60)
+    program = WITHOUT.format(root=root, prefetch=prefetch, loaded=loaded)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_connection_that_comes_while_the_loading_is_given_up_has_it_done_after_all() -> None:
+    with (
+        serving(API) as upstream,
+        running(API, upstreams={API: upstream.address}, roots=upstream.ca_pem) as rig,
+    ):
+        rig.mediator._engine._ending = True  # as `stop` has it, before its end is reached
+        rig.mediator.prefetch()
+        with rig.tls(API) as sock:
+            sock.sendall(f"GET /quick HTTP/1.1\r\nHost: {API}\r\n\r\n".encode())
+            rig.recorder.wait_for(LlmResponseEnd)
+    assert rig.recorder.of(LlmResponseEnd)[0].status == 200
 
 
 def test_an_exchange_that_is_under_way_at_the_end_is_recorded_as_ended_by_the_run() -> None:
