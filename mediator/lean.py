@@ -1,12 +1,14 @@
-"""Loads mitmproxy without what hark never uses of it: QUIC, HTTP/3, DNS, and options in YAML files.
+"""Loads mitmproxy without what hark never uses of it: QUIC, HTTP/3, DNS, its WebSockets, its roots, YAML.
 
 They take half of the time that mitmproxy takes to load, in every run and replay. No agent reaches them: UDP
-but for names, which hark answers itself, is refused at the boundary, and mitmproxy's options are
-`mediator.handler`'s own. Always: each is replaced whole, by classes that cannot be instantiated, so that a
-way into one fails closed; where mitmproxy is loaded already, it stays as it is.
+but for names, which hark answers itself, is refused at the boundary, WebSockets are `mediator.websocket`'s,
+upstreams are trusted by `mediator.dial`, and mitmproxy's options are `mediator.handler`'s own. Always: each
+is replaced whole, by classes that cannot be instantiated, so that a way into one fails closed; where it is
+loaded already, mitmproxy stays as it is. Of wsproto its frames can still be imported, and no more.
 """
 
 import sys
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, Final
 
@@ -21,8 +23,13 @@ _STAND_INS: Final = {
     ),
     f"{_LAYERS}.http._http3": ("Http3Client", "Http3Server"),
     f"{_LAYERS}.dns": ("DNSLayer",),
+    f"{_LAYERS}.websocket": ("WebsocketLayer",),
+    "mitmproxy.websocket": ("WebSocketData", "WebSocketMessage"),
 }
 _YAML: Final = ("ruamel", "ruamel.yaml")
+_NAMED_ALONE: Final = ("certifi", "wsproto.handshake")
+"""Modules that are imported for what is never called."""
+_FRAMES: Final = "wsproto"
 
 
 def prepare() -> None:
@@ -34,6 +41,19 @@ def prepare() -> None:
     if "mitmproxy.optmanager" not in sys.modules and _YAML[0] not in sys.modules:
         for name in _YAML:
             sys.modules[name] = ModuleType(name, "Not part of hark.")
+    if _FRAMES not in sys.modules and _NAMED_ALONE[0] not in sys.modules:
+        _hollow(_FRAMES)
+        for name in _NAMED_ALONE:
+            sys.modules[name] = ModuleType(name, "Not part of hark.")
+
+
+def _hollow(name: str) -> None:
+    """Have a package whose modules can be imported without what it imports itself."""
+    spec = PathFinder.find_spec(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        sys.modules[name] = module = ModuleType(name, "Its modules alone.")
+        module.__path__ = list(spec.submodule_search_locations)
+        module.__spec__ = spec
 
 
 def _class(name: str, module: str) -> type:

@@ -5,7 +5,7 @@ at once, the agent in words (close code 1008), and so does what is no WebSocket 
 without the closing handshake of both sides is recorded as cut.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mitmproxy import http
 from mitmproxy.proxy.layers.http import DropStream, SendHttp
@@ -27,7 +27,9 @@ from mediator.playback.words import WENT_LIVE
 from mediator.settled import SettledHook
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import Headers
-from mediator.websocket import NO_FRAME, Direction, FramingError, goodbye
+
+if TYPE_CHECKING:
+    from mediator.websocket import Direction
 
 SWITCHED: Final = 101
 _POLICY_VIOLATION: Final = 1008  # RFC 6455, 7.4.1
@@ -37,8 +39,8 @@ _GOING_AWAY: Final = 1001
 class Talking(Ending):
     """Messages of both sides, once the server has agreed."""
 
-    _agents: Direction | None = None
-    _servers: Direction | None = None
+    _agents: "Direction | None" = None
+    _servers: "Direction | None" = None
     _head_over = False
 
     @property
@@ -55,6 +57,8 @@ class Talking(Ending):
 
     def _agreed(self, response: http.Response, headers: Headers) -> str:
         """Begin to talk, or say what is wrong with the server's agreement."""
+        from mediator.websocket import Direction
+
         forward, asked = self._forward, self._asked
         if forward is None or asked is None or not forward.websocket:
             return "it switched protocols unasked"
@@ -82,6 +86,8 @@ class Talking(Ending):
         direction = self._agents if from_agent else self._servers
         if self._server is not Server.BODY or direction is None:
             return
+        from mediator.websocket import FramingError
+
         try:
             for piece in direction.feed(data):
                 self.transcript.message(piece.type, piece.data, more=piece.more, from_agent=from_agent)
@@ -128,11 +134,15 @@ class Talking(Ending):
         if reason.startswith("the server went away"):
             yield from self._on_hush(from_agent=False)
             return
+        from mediator.websocket import NO_FRAME
+
         code = _GOING_AWAY if NO_FRAME in reason else _POLICY_VIOLATION
         yield from self._part_ways(reason, code, from_agent=False)
 
     def _part_ways(self, reason: str, code: int, *, from_agent: bool) -> Commands:
         """Say goodbye to both and end: the side that is at fault hears the code."""
+        from mediator.websocket import goodbye
+
         self.link.ledger.warn(f"the WebSocket to {self.link.target} was ended: {reason}")
         to_agent = code if from_agent or code == _POLICY_VIOLATION else _GOING_AWAY
         to_server = _GOING_AWAY if from_agent or code == _POLICY_VIOLATION else code

@@ -7,7 +7,7 @@ own way: judged, recorded, framed and written alike.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from mitmproxy import http
 from mitmproxy.proxy import commands, events, layer
@@ -42,11 +42,15 @@ from hark.replay.pieces import (
     Typed,
     Withheld,
 )
-from mediator.playback.frames import Frames
+from mediator import handshake
 from mediator.playback.playback import Playback
 from mediator.playback.words import NO_MORE, NOT_THE_RECORDED
 from mediator.talking import SWITCHED
 from mediator.wire import InterimHeaders
+
+if TYPE_CHECKING:
+    from hark.bundle.fields import Pairs
+    from mediator.playback.frames import Frames
 
 
 @dataclass
@@ -99,7 +103,7 @@ class PlayedServer(layer.Layer):
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, RequestHeaders):
             self._stream_id = event.stream_id
-            self._frames = Frames.asked(tuple(event.request.headers.fields))
+            self._frames = _frames(tuple(event.request.headers.fields))
         if isinstance(event, (RequestHeaders, RequestEndOfMessage)) and not self._playing:
             self._playing = self._playback.wanted(self._exchange) is not None
             if self._playing:
@@ -169,3 +173,12 @@ def said(piece: Piece, stream_id: int) -> Iterator[HttpEvent]:
 def _response(status: int, headers: Pairs) -> http.Response:
     """Return a head. HTTP/1.1 is what is told apart from HTTP/2 where the agent is written to."""
     return http.Response(b"HTTP/1.1", status, b"", headers, None, None, 0, None)
+
+
+def _frames(headers: "Pairs") -> "Frames | None":
+    """Return the frames of a WebSocket, where a request asks for one."""
+    if not handshake.wanted(headers):
+        return None
+    from mediator.playback.frames import Frames
+
+    return Frames.asked(headers)

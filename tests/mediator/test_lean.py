@@ -16,20 +16,39 @@ def said(code: str) -> str:
     return ended.stdout.strip()
 
 
+SOCKETS = (
+    "print(*sorted({'wsproto.connection', 'wsproto.frame_protocol', 'certifi.core'} & set(sys.modules)))"
+)
+"""What mitmproxy loads for WebSockets and to trust upstreams."""
+
+
 def test_what_hark_never_uses_is_not_loaded():
     assert said(PREPARED + LOADED) == ""
     assert said(PREPARED + BESIDE) == ""
+    assert said(PREPARED + SOCKETS) == ""
+
+
+def test_the_frames_of_a_websocket_are_loaded_when_there_is_one():
+    frames = "import mediator.websocket, mediator.playback.frames\n"
+    assert said(PREPARED + frames + SOCKETS) == "wsproto.frame_protocol"
 
 
 def test_what_is_loaded_already_stays_as_it_is():
     assert said(PLAIN + LOADED) == "aioquic service_identity"
     assert said(PLAIN + BESIDE) == "mitmproxy.dns"
+    assert said(PLAIN + SOCKETS) == "certifi.core wsproto.connection wsproto.frame_protocol"
     origin = "print(sys.modules['mitmproxy.proxy.layers.quic'].__file__ is not None)"
     assert said(PLAIN + origin) == "True"
 
 
 @pytest.mark.parametrize(
-    "name", ["mitmproxy.proxy.layers.quic.ServerQuicLayer", "mitmproxy.proxy.layers.http._http3.Http3Server"]
+    "name",
+    [
+        "mitmproxy.proxy.layers.quic.ServerQuicLayer",
+        "mitmproxy.proxy.layers.http._http3.Http3Server",
+        "mitmproxy.proxy.layers.websocket.WebsocketLayer",
+        "mitmproxy.websocket.WebSocketData",
+    ],
 )
 def test_a_way_into_a_stand_in_fails(name: str) -> None:
     module, _, kind = name.rpartition(".")

@@ -353,7 +353,7 @@ PLACES: dict[str, tuple[object, str, Callable[..., object]]] = {
     "a stage": (bodies, "of_agents_message", boom),
     "record": (Transcript, "message", boom),
     "end": (talking_module.Talking, "_on_hush", boom_generator),
-    "goodbye": (talking_module, "goodbye", boom),
+    "goodbye": (websocket, "goodbye", boom),
     "drain": (AgentConnection, "_unsent", boom),
 }
 
