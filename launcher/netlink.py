@@ -1,9 +1,9 @@
 """Netlink: pyroute2's message codecs over a plain socket, all messages of one step in one send.
 
-The codecs are all that is used of pyroute2. Its package `__init__` imports every protocol it knows, and its
-sockets bring an event loop with TLS and processes: together they cost several times what the launcher does.
-So this module is imported in the launcher's own child only, and puts empty stand-ins for those two in place
-first. Every message is acknowledged or OSError says which one was not.
+The codecs are all that is used of pyroute2. Its package `__init__` imports every protocol it knows, its
+sockets bring an event loop with TLS, and its settings processes: together they cost several times what the
+launcher does. So this module is imported in the launcher's own child only, and puts stand-ins for those three
+in place first. Every message is acknowledged or OSError says which one was not.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 
 def _stand_in(package: str, sockets: str) -> None:
-    """Make submodules of `package` importable without its `__init__` and without the module `sockets`."""
+    """Make submodules of `package` importable without `__init__`, settings and the module `sockets`."""
     if package in sys.modules:
         return
     spec = importlib.util.find_spec(package)
@@ -27,6 +27,11 @@ def _stand_in(package: str, sockets: str) -> None:
     # Bases of socket classes that are defined beside the codecs and that nobody here instantiates.
     vars(empty).update(AsyncNetlinkSocket=object, NetlinkSocket=object)
     sys.modules[sockets] = empty
+    settings = ModuleType(f"{package}.config")
+    vars(settings).update(
+        AF_BRIDGE=socket.AF_BRIDGE, machine=os.uname().machine, data_plugins_pkgs=[], data_plugins_path=[]
+    )
+    sys.modules[settings.__name__] = settings
 
 
 _stand_in("pyroute2", "pyroute2.netlink.nlsocket")  # hence the imports below it
