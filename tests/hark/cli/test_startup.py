@@ -1,4 +1,4 @@
-"""What `hark verify` and `hark version` must not import: start-up time is a promise."""
+"""What commands must not import, or not yet: start-up time is a promise."""
 
 import subprocess
 import sys
@@ -64,3 +64,40 @@ def test_one_command_does_not_import_another():
     assert {name for name in modules if name.startswith("hark.cli.")} == {
         "hark.cli.main", "hark.cli.spec", "hark.cli.streams", "hark.cli.version"
     }  # fmt: skip
+
+
+BOUNDARY = {"pyroute2", "landlock", "launcher.build", "launcher.mounts"}
+"""What the boundary is built with: the launcher's child loads it, beside what the supervisor does."""
+PROXY = {"mitmproxy", "h2", "h11", "wsproto", "OpenSSL", "certifi", "re2"}
+"""What carries connections: loaded while the agent runs, and only if it does for a while or connects."""
+
+
+def test_a_run_is_prepared_without_what_is_loaded_beside_it_or_later(tmp_path):
+    (tmp_path / "policy.toml").write_text('allow_hosts = ["api.example"]\n')
+    code, modules = imported("run", "-policy", tmp_path / "policy.toml", "--", tmp_path / "nothing")
+    assert code == 127
+    assert "hark.preparation" in modules
+    later = {"asyncio", "ssl", "logging", "multiprocessing", "subprocess", "cryptography.x509"}
+    assert modules & (BOUNDARY | PROXY | later) == set()
+
+
+def test_a_replay_is_prepared_without_what_is_loaded_beside_it_or_later(tmp_path):
+    code, modules = imported("replay", sample.write(tmp_path / "a.hark"))
+    assert code == 4
+    assert "hark.recalled" in modules
+    assert modules & (BOUNDARY | PROXY | {"asyncio", "ssl", "logging", "multiprocessing"}) == set()
+
+
+SERVING = """
+from hark import starting
+starting.begin()
+import hark.run, mediator.serve, mediator.ca, mediator.trust
+from cryptography import x509
+import sys
+print(*sys.modules)
+"""
+
+
+def test_what_answers_names_and_denies_is_there_without_a_proxy():
+    out = subprocess.run([sys.executable, "-c", SERVING], capture_output=True, check=True, text=True).stdout
+    assert set(out.split()) & (BOUNDARY | PROXY | {"multiprocessing"}) == set()
