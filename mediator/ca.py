@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hark.policy.host import is_address
+from mediator import lean
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -54,6 +55,7 @@ class RunCA:
     @classmethod
     def create(cls, now: datetime, until: datetime | None = None) -> RunCA:
         """Make an authority as of `now` (timezone-aware), for a run that may be as late as `until`."""
+        lean.load_certificates()
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec

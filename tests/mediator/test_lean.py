@@ -57,3 +57,32 @@ def test_a_way_into_a_stand_in_fails(name: str) -> None:
         said(PREPARED + tried + "except RuntimeError as error:\n    print(error)")
         == f"{kind} is no part of hark"
     )
+
+
+CERTIFICATE = """
+import re
+from datetime import UTC, datetime
+from mediator import lean
+compiled = re.compile
+{load}
+from mediator.ca import RunCA
+from cryptography import x509
+ca = RunCA.create(datetime.now(UTC))
+name = x509.load_pem_x509_certificate(ca.pem()).subject
+print(name.rfc4514_string(), re.compile is compiled, re.compile("a", re.VERBOSE).match("a") is not None)
+try:
+    print(x509.Name.from_rfc4514_string("CN=a").rfc4514_string())
+except RuntimeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("load", "read"),
+    [
+        ("lean.load_certificates()", "reading a certificate's name is no part of hark"),
+        ("import cryptography.x509", "CN=a"),
+    ],
+)
+def test_certificates_are_made_without_what_reads_their_names(load: str, read: str) -> None:
+    assert said(CERTIFICATE.format(load=load)) == f"CN=hark run CA,O=hark True True\n{read}"
