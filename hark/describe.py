@@ -5,8 +5,8 @@ that an agent or a server sent can act on the reader's terminal; what hark decid
 recorded, so no recorded text can push it away or imitate it. No IO here.
 
 JSON: one object with `seq`, `time_ns`, `kind`, `name`, `exchange` (if the kind has one) and `fields`, by
-the field's name. Bytes are `{"hex": "..."}` if they are a hash or not UTF-8, else `{"text": "..."}`. An
-unknown kind has its payload as the one field.
+the field's name. Bytes are `{"hex": "..."}` if they are a hash, a seed or not UTF-8, else `{"text": "..."}`.
+An unknown kind has its payload as the one field.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd, RunStart, Seal, kind_name
+from hark.bundle.fields import HASH
 from hark.bundle.hashing import content_hash
 from hark.bundle.outcome import EXIT
 from hark.visible import visible, visible_bytes
@@ -73,9 +74,10 @@ _OF_EXCHANGES: Final = frozenset(kind.event for kind in ev.KINDS if "exchange" i
 _IN_HEX: Final = frozenset(
     name
     for kind in ev.KINDS
-    for name in kind.event._fields
-    if name in {"hash", "entries"} or name.endswith(("_hash", "_key"))  # a manifest's entries are hashes
+    for name, shape in zip(kind.event._fields, kind.layout.values(), strict=True)
+    if shape is HASH or name == "entries" or name.endswith("_hash")  # a manifest's entries are hashes
 )
+"""Fields that are never text: hashes, roots and seeds."""
 _LABELS: Final[dict[type[Any], tuple[tuple[str, str, str], ...]]] = {
     ev.Unknown: _labels(("payload",)),
     **{kind.event: _labels(kind.event._fields) for kind in ev.KINDS},

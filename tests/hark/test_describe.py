@@ -136,3 +136,18 @@ def test_a_branch_names_its_parent_and_what_was_changed():
     assert (
         describe.line(sent) == "-model: sent with 1 header, 5 bytes: hello, in place of what the agent made"
     )
+
+
+@pytest.mark.parametrize(
+    ("event", "names"),
+    [(ev.Determinism, ("seed", "replayed")), (ev.Branch, ("parent", "seed")), (ev.FileResult, ("hash",))],
+    ids=["Determinism", "Branch", "FileResult"],
+)
+def test_roots_seeds_and_hashes_are_hexadecimal_even_where_their_bytes_are_text(event, names):
+    digest = b"a text, as any 32 bytes may be. "
+    filled = event(**dict.fromkeys(names, digest))
+    fields = json.loads(describe.to_json(0, 0, ev.kind_of(filled), filled, {}))["fields"]
+    shown = [line.split() for line in describe.detail(filled)]
+    for name in names:
+        assert fields[name] == {"hex": digest.hex()}
+        assert [name, digest.hex()] in shown
