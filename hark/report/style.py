@@ -38,7 +38,7 @@ dd.no{color:var(--denied);font-weight:600}
 .wide{overflow-x:auto;margin:.9rem 0}
 table{border-collapse:collapse;width:100%;font-size:.92rem}caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{text-align:left;vertical-align:top;padding:.35rem .9rem .35rem 0;border-bottom:1px solid var(--rule)}
-th{color:var(--dim);font-weight:500;font-size:.82rem}td{min-width:5.5rem}
+th{color:var(--dim);font-weight:500;font-size:.82rem;overflow-wrap:normal}td{min-width:5.5rem}td a{white-space:nowrap}
 svg.time{display:block;width:100%;min-width:860px;height:auto;background:var(--card);border:1px solid var(--rule);
 border-radius:8px;font:12px system-ui,sans-serif}
 svg text{fill:var(--dim)}svg .lane{fill:var(--ink)}svg .count{fill:var(--dim)}
