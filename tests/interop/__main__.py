@@ -3,14 +3,15 @@
 import os
 import sys
 
-from tests.interop import grpc_go, http2, websocket
+from tests.interop import autobahn, grpc_go, http2, websocket
 
 
 def main() -> None:
     """Run the suites that are named, or all that can be run."""
-    suites = {"websocket": websocket, "http2": http2, "grpc": grpc_go}
-    if not sys.argv[1:] and "GRPC_INTEROP" not in os.environ:
-        del suites["grpc"]
+    suites = {"websocket": websocket, "http2": http2, "grpc": grpc_go, "autobahn": autobahn}
+    for name, variable in (("grpc", "GRPC_INTEROP"), ("autobahn", "AUTOBAHN")):
+        if not sys.argv[1:] and variable not in os.environ:
+            del suites[name]
     for name, suite in suites.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
