@@ -8,7 +8,7 @@ Nothing is read of data that might hold more items than they take.
 from typing import Any, Final
 
 from hark.bundle import cbor
-from hark.bundle.fields import INT, UINT, Layout
+from hark.bundle.fields import INT, PAIRS, TEXT_MAP, UINT, Layout, Pairs
 
 _NULL: Final = 0xF6
 _SIMPLE: Final[dict[int, bool | None]] = {20: False, 21: True, 22: None}
@@ -83,6 +83,12 @@ class Quick:
                             raise _OddError
                     start, at = at, at + size
                     found = data[start:at].decode() if head >= 0x60 else data[start:at]
+                elif row is not None and row[3] is PAIRS and 0x80 < head <= 0x98:
+                    values[row[0]], at = _pairs(data, at, head & 31)
+                    continue
+                elif row is not None and row[3] is TEXT_MAP and 0xA0 < head <= 0xB8:
+                    values[row[0]], at = _texts(data, at, head & 31)
+                    continue
                 else:
                     found, at = _value(data, at - 1, 1)
                 if row is None or found is None:
@@ -97,6 +103,62 @@ class Quick:
         if at != len(data):
             raise _OddError
         return values
+
+
+def _pairs(data: bytes, at: int, count: int) -> tuple[Pairs, int]:
+    """Return so many pairs of bytes, the headers of an exchange, and where the next value starts."""
+    count, at = _many(data, at, count)
+    found = []
+    for _ in range(count):
+        if data[at] != 0x82:
+            raise _OddError
+        name, at = _string(data, at + 1, 0x40)
+        value, at = _string(data, at, 0x40)
+        found.append((name, value))
+    return tuple(found), at
+
+
+def _texts(data: bytes, at: int, count: int) -> tuple[dict[str, str], int]:
+    """Return likewise a map of so many texts."""
+    count, at = _many(data, at, count)
+    found, before = dict[str, str](), b""
+    for _ in range(count):
+        start = at
+        name, at = _string(data, at, 0x60)
+        written = data[start:at]
+        if written <= before:
+            raise _OddError
+        before = written
+        value, at = _string(data, at, 0x60)
+        found[name.decode()] = value.decode()
+    return found, at
+
+
+def _many(data: bytes, at: int, count: int) -> tuple[int, int]:
+    """Return how many items there are, whose number may follow in a byte, and where the first one starts."""
+    if count < 24:
+        return count, at
+    if data[at] < 24:
+        raise _OddError
+    return data[at], at + 1
+
+
+def _string(data: bytes, at: int, kind: int) -> tuple[bytes, int]:
+    """Return bytes or a text of less than 64 KiB, whose least head is `kind`, and where the next one is."""
+    size = data[at] - kind
+    at += 1
+    if not 0 <= size < 24:
+        if size == 24:
+            size = data[at]
+            at += 1
+        elif size == 25 and data[at]:
+            size = data[at] << 8 | data[at + 1]
+            at += 2
+        else:
+            raise _OddError
+        if size < 24:
+            raise _OddError
+    return data[at : at + size], at + size
 
 
 def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:

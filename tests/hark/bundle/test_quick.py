@@ -13,12 +13,15 @@ from hark.errors import BundleError
 LAYOUT = {1: TEXT, 2: BYTES, 3: INT, 4: UINT, 5: BOOL, 6: TEXT_MAP, 32: PAIRS}
 TEXTS = st.text(max_size=40) | st.text(min_size=250, max_size=300)
 BYTES_ = st.binary(max_size=40) | st.binary(min_size=250, max_size=300)
+PAIRS_ = st.tuples(BYTES_, BYTES_)
+HEADERS = st.lists(PAIRS_, max_size=3) | st.lists(PAIRS_, min_size=22, max_size=26)
+NAMES = st.dictionaries(TEXTS, TEXTS, max_size=3) | st.dictionaries(TEXTS, TEXTS, min_size=22, max_size=26)
 MAPS = st.fixed_dictionaries(
     {},
     optional={
         1: TEXTS | st.none(), 2: BYTES_ | st.none(), 3: st.integers(-(2**63), 2**63 - 1),
-        4: st.integers(0, 2**64 - 1), 5: st.booleans(), 6: st.dictionaries(TEXTS, TEXTS, max_size=3),
-        9: st.none() | TEXTS, 32: st.lists(st.tuples(BYTES_, BYTES_), max_size=3), 63: BYTES_,
+        4: st.integers(0, 2**64 - 1), 5: st.booleans(), 6: NAMES,
+        9: st.none() | TEXTS, 32: HEADERS, 63: BYTES_,
     },
 )  # fmt: skip
 
