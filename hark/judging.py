@@ -2,9 +2,9 @@
 
 Equal is a run in which every action was the recorded one, in the order of its stream; everything recorded was
 used; nothing was dialled; and the agent ended as it had. Anything else diverged, and the first difference is
-named with both sides. Of a recording that breaks off, what it has is compared, and the exit code says that it
-has no end. A replay that broke down itself, or came to what cannot be played, is no verdict on the agent, but
-a ReplayError.
+named with both sides; unless somebody sent hark a signal meanwhile: then nothing is said of the agent. Of a
+recording that breaks off, what it has is compared, and the exit code says that it has no end. A replay that
+broke down itself, or came to what cannot be played, is no verdict on the agent, but a ReplayError.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,13 @@ from hark.replay.treatment import EXIT, FILE, PROGRAM
 from hark.replay.whose import Process, whose
 from hark.replaying import Course, frames_of, recorded_frames
 from hark.requested import listed
+from hark.summary import signal_name
 from hark.visible import visible
 
 EQUAL: Final = "REPLAY-EQUAL"
 RENAMED: Final = "REPLAY-EQUAL-RENAMED"
 DIVERGED: Final = "REPLAY-DIVERGED"
+INTERRUPTED: Final = "REPLAY-INTERRUPTED"
 EXIT_DIVERGED: Final = 1
 EXIT_TRUNCATED: Final = 3
 MAX_NAMED: Final = 5  # of a list in the text; JSON has them all
@@ -58,14 +60,14 @@ class Judgement:
     def word(self) -> str:
         """The verdict."""
         if self.why:
-            return DIVERGED
+            return DIVERGED if self.course.interrupted is None else INTERRUPTED
         return RENAMED if self.course.renaming.pairs else EQUAL
 
     @property
     def exit_code(self) -> int:
         """The exit code of `hark replay`."""
         if self.why:
-            return EXIT_DIVERGED
+            return EXIT_DIVERGED if self.course.interrupted is None else 128 + self.course.interrupted
         return EXIT_TRUNCATED if self.course.recalled.truncated else 0
 
     def lines(self) -> list[str]:
@@ -113,6 +115,13 @@ def judge(course: Course) -> Judgement:
 
 def _why(course: Course, compared: Compared, found: tuple[Difference, ...]) -> str:
     """Say why a replay is not equal; nothing where it is."""
+    why = _difference(course, compared, found)
+    if not why or course.interrupted is None:
+        return why
+    return f"by {signal_name(course.interrupted)} before it was through, so nothing is said of the agent"
+
+
+def _difference(course: Course, compared: Compared, found: tuple[Difference, ...]) -> str:
     report = course.report
     if report.divergences and not course.ran_on:
         return report.divergences[0].words
@@ -160,8 +169,8 @@ def _other_programs(was: Streams, now: Streams) -> Iterator[str]:
 def _lines(judgement: Judgement) -> Iterator[str]:
     course, report = judgement.course, judgement.course.report
     if judgement.why:
-        yield f"{judgement.word}: {_first(judgement)}"
-        yield from _diverged(judgement)
+        yield f"{judgement.word}: {judgement.why if course.interrupted else _first(judgement)}"
+        yield from () if course.interrupted else _diverged(judgement)
     else:
         broken = "; the bundle breaks off there" if course.recalled.truncated else ""
         count = judgement.compared.equal_actions

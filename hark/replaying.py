@@ -97,6 +97,8 @@ class Course:
     """Whether the agent did all that was recorded, and more than a recording that breaks off has."""
     left_out: tuple[str, ...] = ()
     """What the policy's `[replay]` leaves out of the comparison: headers and JSON paths."""
+    interrupted: int | None = None
+    """The signal that somebody sent meanwhile."""
     uncontained: bool = False
     """Whether no boundary stood around it, so that there is no record of files and programs."""
 
@@ -413,13 +415,11 @@ class Replayed(Run):
             notes=staged.notes,
             kept=asked.keep,
             failure=self.failure or self.limit,
+            interrupted=self.passed_on,
             left_out=left_out(self.prepared.policy),
             ran_on=self._recalled.truncated
             and all(one.done for one in self.score.recording.actions if one.blocking),
         )
-
-    def _is_through(self) -> bool:
-        return all(action.done for action in self.score.recording.actions if action.blocking)
 
 
 def _changes(score: Score, prepared: Prepared) -> Iterator[tuple[int, tuple[Policy, PolicyLoaded]]]:

@@ -104,6 +104,8 @@ class Run:
         self.piecemeal: Piecemeal | None = None
         self.limit: str | None = None
         self.stopped: str | None = None
+        self.passed_on: int | None = None
+        """The signal that was sent to us and passed on, once the agent has ended."""
         self.meanwhile: Callable[[], object] = bool
         """Done while the agent starts. MUST be quick: nobody waits for the agent's end until it returns."""
         self.began_at = 0
@@ -230,7 +232,9 @@ class Run:
         follower = self._follow(mediator)
         self.meanwhile()
         try:
-            return self.boundary.wait()
+            ended = self.boundary.wait()
+            self.passed_on = ended.passed_on
+            return ended
         finally:
             for timer in timers:
                 timer.cancel()

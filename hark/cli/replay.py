@@ -29,7 +29,8 @@ SPEC: Final = Spec(
         "without the waits. Nothing is dialled, no secret is read, and no file of yours is shown or written\n"
         "unless you name it. It has to do the same as it did: the first difference ends it.\n"
         "\n"
-        "Exit code: 0 equal, 1 diverged, 2 usage, 3 the bundle breaks off, 4 not replayable."
+        "Exit code: 0 equal, 1 diverged, 2 usage, 3 the bundle breaks off, 4 not replayable, 130 stopped\n"
+        "by Ctrl-C."
     ),
 )
 

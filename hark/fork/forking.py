@@ -87,6 +87,8 @@ class Outcome:
     notes: tuple[str, ...]
     kept: str | None
     failure: str | None
+    interrupted: int | None = None
+    """The signal that somebody sent meanwhile."""
 
 
 def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | None) -> Outcome:
@@ -265,6 +267,7 @@ class Forked(Replayed):
             notes=told.notes,
             kept=told.wanted.replay.keep,
             failure=self.failure or self.limit,
+            interrupted=self.passed_on,
         )
 
     def _is_applied(self) -> bool:

@@ -17,6 +17,7 @@ from hark.errors import ReplayError
 from hark.fork.forking import Outcome
 from hark.patch.world import is_not_again
 from hark.replaying import frames_of
+from hark.summary import signal_name
 from hark.visible import visible
 
 FORKED: Final = "FORKED"
@@ -60,6 +61,8 @@ class Verdict:
     @property
     def exit_code(self) -> int:
         """The exit code of `hark fork`."""
+        if self.word == INCOMPLETE and self.outcome.interrupted is not None:
+            return 128 + self.outcome.interrupted
         return 0 if self.word == FORKED else EXIT_NOT_FORKED
 
     def lines(self) -> list[str]:
@@ -131,6 +134,9 @@ def _unwritten(outcome: Outcome, end: RunEnd | None) -> tuple[str, str] | None:
 def _word(outcome: Outcome) -> tuple[str, str]:
     first = outcome.report.divergences[0] if outcome.report.divergences else None
     words = outcome.turn.point.words
+    if outcome.interrupted is not None and (outcome.branch is None or not outcome.applied):
+        number = signal_name(outcome.interrupted)
+        return INCOMPLETE, f"interrupted by {number} before {words}, the branch point, was through"
     if outcome.branch is None and first is not None:
         if first.kind == "stall":
             return INCOMPLETE, f"it stalled before the branch point: {first.words}; `hark replay` shows more"

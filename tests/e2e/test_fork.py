@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -366,6 +367,22 @@ def test_a_fork_that_is_killed_leaves_a_bundle_that_verifies_as_far_as_it_goes(
     assert verified.stdout.startswith("TRUNCATED")
     assert "last-request" not in verified.stdout
     assert b"GET" in left.read_bytes()
+
+
+@pytest.mark.attack
+def test_a_fork_that_is_interrupted_before_its_branch_says_so(rootless: Desk, upstream: Upstream) -> None:
+    rootless.write("long", "0")
+    options = live(rootless, upstream, "")
+    ask = "echo up; sleep $(cat long); curl -sS https://page.example/today"
+    ok(rootless.run(*options, "--", "sh", "-c", ask))
+    rootless.write("long", "60")
+    process = rootless.start("fork", "-at", "last-request", "-workdir=.", *options, rootless.bundle)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert b"FORK-INCOMPLETE: interrupted by SIGINT before " in said
 
 
 TYPED = """

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -254,6 +255,25 @@ def test_a_killed_run_replays_with_its_clock_as_far_as_it_goes(rootless: Desk) -
     ended = ok(replay(rootless, "--trust-bundle", "-truncated", bundle=killed), 3)
     assert "REPLAY-EQUAL, " in ended.stderr
     assert ended.stdout.count('{"answer": ') >= 3
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_replay_that_is_interrupted_says_so_and_nothing_of_the_agent(
+    rootless: Desk, number: signal.Signals
+) -> None:
+    rootless.write("long", "0")
+    ok(rootless.run("--", "sh", "-c", "echo up; sleep $(cat long); echo on > made; cat made"))
+    (rootless.project / "made").unlink()
+    rootless.write("long", "60")
+    process = rootless.start("replay", "-workdir", ".", rootless.bundle)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, told
+    assert f"REPLAY-INTERRUPTED: by {number.name}".encode() in told
+    assert b"DIVERGED" not in told
 
 
 def test_a_replay_waits_for_what_the_run_waited_for(rootless: Desk) -> None:

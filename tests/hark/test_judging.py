@@ -9,7 +9,7 @@ import pytest
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
 from hark.errors import ReplayError
-from hark.judging import DIVERGED, EQUAL, RENAMED, Judgement, judge
+from hark.judging import DIVERGED, EQUAL, INTERRUPTED, RENAMED, Judgement, judge
 from hark.recalled import recall
 from hark.replay.canonical import NO_RULES
 from hark.replay.renamed import Renaming
@@ -34,7 +34,7 @@ def judged(tmp_path: Path, replayed: list[Any], report: Report = WELL, **changes
     """Judge a replay that recorded this; `changes` are of its bundle, or of the course."""
     course = {
         key: changes.pop(key)
-        for key in ("packets", "failure", "ran_on", "notes", "left_out")
+        for key in ("packets", "failure", "ran_on", "notes", "left_out", "interrupted")
         if key in changes
     }
     renaming = changes.pop("renaming", Renaming())
@@ -109,6 +109,23 @@ def test_anything_else_diverges_and_is_named(
     found = judged(tmp_path, replayed, **changes)
     assert (found.word, found.exit_code) == (DIVERGED, 1)
     assert words in found.lines()[0]
+
+
+@pytest.mark.attack
+def test_a_signal_to_hark_is_no_verdict_on_the_agent(tmp_path: Path) -> None:
+    missed = Report(5, 0, 0.0, (Divergence("miss", "no recording for GET a/"),), (), (), 0)
+    found = judged(tmp_path, RECORDED[:-3], missed, interrupted=2)
+    assert (found.word, found.exit_code) == (INTERRUPTED, 130)
+    lines = "\n".join(found.lines())
+    assert lines.startswith("REPLAY-INTERRUPTED: by SIGINT")
+    assert "DIVERGED" not in lines
+    assert "no recording" not in lines
+    assert judged(tmp_path, RECORDED[:-3], missed).word == DIVERGED
+
+
+def test_a_signal_after_all_was_done_again_leaves_it_equal(tmp_path: Path) -> None:
+    found = judged(tmp_path, RECORDED, interrupted=2)
+    assert (found.word, found.exit_code) == (EQUAL, 0)
 
 
 def test_the_last_three_equal_actions_are_named(tmp_path: Path) -> None:

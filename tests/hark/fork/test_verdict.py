@@ -93,6 +93,23 @@ def test_requests_that_were_altered_are_counted(tmp_path: Path, altered: int, sa
     assert said in "\n".join(judged(tmp_path, altered=altered).lines())
 
 
+@pytest.mark.parametrize(
+    ("changes", "word", "code"),
+    [
+        ({"live": False, "divergence": Divergence("miss", "no recording for X")}, INCOMPLETE, 130),
+        ({"live": False}, INCOMPLETE, 130),
+        ({"applied": False}, INCOMPLETE, 130),
+        ({}, FORKED, 0),
+    ],
+)
+def test_a_signal_before_the_branch_is_no_verdict_on_the_agent(
+    tmp_path: Path, changes: dict[str, Any], word: str, code: int
+) -> None:
+    verdict = judged(tmp_path, **changes, interrupted=2)
+    assert (verdict.word, verdict.exit_code) == (word, code)
+    assert ("interrupted by SIGINT" in verdict.why) is bool(code)
+
+
 def test_what_was_denied_before_the_branch_is_not_counted(tmp_path: Path) -> None:
     """The events before it have a denial too."""
     assert judged(tmp_path).denied is not None
