@@ -48,6 +48,9 @@ class Wire(asyncio.Transport):
     def close(self) -> None:
         self.closed.append("close")
 
+    def abort(self) -> None:
+        self._force_close(None)
+
     def _force_close(self, exc: Exception | None) -> None:
         self.closed.append(exc)
 
