@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from hark import remounting
+from hark import remounting, summary
 from hark.bundle.events import FileResult, FsManifest, ShimReport, Snapshot
 from hark.elsewhere import Elsewhere, Recorded
 from hark.preparation import Prepared
@@ -92,6 +92,11 @@ class Files:
         yield from self._elsewhere.opening()
         if self._keep:
             yield from remounting.events_of(self._mounted)
+
+    def warned(self) -> Iterator[str]:
+        """Yield, once `opening` is through, where the agent can read what the policy keeps from it."""
+        if self._found is not None:
+            yield from summary.holding(self._found.holding)
 
     def closing(self) -> Iterator[FileResult | Snapshot | ShimReport]:
         """Yield what the run has done to the project."""

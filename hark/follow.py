@@ -26,6 +26,7 @@ _LIVE: Final = ("allow_hosts", "allow", "source", "raw", "rules", "by_host", "al
 _KEYS: Final = {
     "env_pass": "env.pass",
     "env_set": "env.set",
+    "mask": "project.mask",
     "unmask": "project.unmask",
     "unprotect": "project.unprotect",
     "max_bytes": "record.max_bytes",

@@ -68,9 +68,11 @@ class Lent:
             yield f"not in the record, and so not here: {_listed(list(self.missing))} ({why}){hint}"
 
 
-def lender(path: str, environ: Mapping[str, str], unmask: tuple[str, ...] = ()) -> Lender:
+def lender(
+    path: str, environ: Mapping[str, str], unmask: tuple[str, ...] = (), mask: tuple[str, ...] = ()
+) -> Lender:
     """Look through a directory of the caller's. Raises PolicyError where it is no project."""
-    found = project.survey(path, home_of(environ), unmask, ())
+    found = project.survey(path, home_of(environ), unmask, (), mask)
     own = own_places(environ)
     if within(found.root, own):
         raise PolicyError(f"{found.root} is hark's own and no project; name another with -workdir")

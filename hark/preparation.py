@@ -88,7 +88,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     home = home_of(environ)
     policy = policy_file.read_policy(options.policy, environ, allow_all=options.allow_all)
     workdir = os.path.realpath(options.workdir or os.getcwd())
-    surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect)
+    surveyed = project.survey(workdir, home, policy.unmask, policy.unprotect, policy.mask)
     path = environ.get("PATH", environment.DEFAULT_PATH)
     command = find_command(options.argv[0], workdir, path, home, environ)
     needs = (*command.needs, *active(environ, home, workdir))

@@ -73,8 +73,13 @@ class Project:
     """Unix nanoseconds."""
 
 
-def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, ...]) -> Project:
-    """Look through a project directory. Raises PolicyError where it is none, or too large to look through."""
+def survey(
+    root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, ...], mask: tuple[str, ...] = ()
+) -> Project:
+    """Look through a project directory. Raises PolicyError where it is none, or too large to look through.
+
+    What `mask` names is masked under every name that it has, also where `unmask` names it.
+    """
     root = os.path.realpath(root)
     _check_root(root, os.path.realpath(home))
     masked: list[str] = []
@@ -105,15 +110,17 @@ def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, 
             repositories.update(kept(os.path.dirname(entry.path)))
         elif acting and entry.path not in watched:
             deeper.append(entry.path)
+    named = _named(root, mask)
+    named += aliases(root, named)
     masked += aliases(root, masked)
     excepted = {f"{root}/{name}" for name in unprotect}
     files, folders = _led_to(watched, root)
     deeper += folders
     guarded = tuple(path for path in dict.fromkeys((*watched, *files)) if path not in excepted)
-    shown = [path for path in guarded if os.path.lexists(path) and path not in masked]
+    shown = [path for path in guarded if os.path.lexists(path) and path not in (*masked, *named)]
     shown += aliases(root, shown)
     unmasked = {f"{root}/{name}" for name in unmask}
-    hidden = tuple(sorted(set(masked) - unmasked))
+    hidden = tuple(sorted((set(masked) - unmasked) | set(named)))
     return Project(
         root,
         hidden,
@@ -124,6 +131,12 @@ def survey(root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, 
         frozenset(unlisted),
         now,
     )
+
+
+def _named(root: str, mask: tuple[str, ...]) -> list[str]:
+    """List what the policy masks by name and is there; of a link, what it leads to in the project."""
+    found = (os.path.realpath(f"{root}/{name}") for name in mask)
+    return [real for real in dict.fromkeys(found) if real.startswith(f"{root}/") and os.path.lexists(real)]
 
 
 def _target(entry: os.DirEntry[str], root: str) -> list[str]:

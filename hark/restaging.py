@@ -274,12 +274,12 @@ def giver_of(recalled: Recalled, policy: Policy, given: Given, environ: Mapping[
     if given.workdir is not None:
         if not os.path.isdir(given.workdir):
             raise PolicyError(f"-workdir {given.workdir} is no directory")
-        return lender(given.workdir, environ, unmask)
+        return lender(given.workdir, environ, unmask, policy.mask)
     workdir = recalled.start.working_dir
     if not recalled.verified.own or os.path.realpath(workdir) != workdir:
         return None
     try:
-        return lender(workdir, environ, unmask)
+        return lender(workdir, environ, unmask, policy.mask)
     except PolicyError:
         return None  # it is gone, or has become something else
 

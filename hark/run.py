@@ -286,6 +286,8 @@ class Run:
         )
         for event in () if self.files is None else self.files.opening():
             writer.append(event)
+        for line in () if self.files is None else self.files.warned():
+            self.say(line)
         writer.append(self.stands(), durable=True)
         if self.plan.shim:
             self.set_clock(writer)

@@ -4,8 +4,9 @@ The lines of a policy that would allow what was denied come from `hark.allowing`
 """
 
 import json
+import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from hark.bundle import outcome
@@ -51,8 +52,22 @@ def kept_back(names: Iterable[str]) -> Iterator[str]:
     more = len(hidden) - MAX_MASKED_SHOWN
     others = f" and {more} more" if more > 0 else ""
     shown = ", ".join(visible(name) for name in hidden[:MAX_MASKED_SHOWN])
-    example = f"[project] unmask = [{json.dumps(hidden[0])}]"
+    example = f"`unmask = [{json.dumps(hidden[0])}]` under [project] of the policy"
     yield f"masked in the project, so that the agent cannot read it: {shown}{others}; {example} shows one"
+
+
+def holding(found: Mapping[bytes, str]) -> Iterator[str]:
+    """Yield the sentences for files, by path in the project, in which the value of a secret stands."""
+    for secret in dict.fromkeys(found.values()):
+        names = [os.fsdecode(path) for path, held in found.items() if held == secret]
+        more = len(names) - MAX_MASKED_SHOWN
+        others = f" and {more} more" if more > 0 else ""
+        shown = ", ".join(visible(name) for name in names[:MAX_MASKED_SHOWN])
+        listed = ", ".join(visible(json.dumps(name, ensure_ascii=False)) for name in names[:MAX_MASKED_SHOWN])
+        yield (
+            f"the agent can read the value of secrets.{secret} in the project, in {shown}{others}; "
+            f"move it out, or write `mask = [{listed}]` under [project] of the policy"
+        )
 
 
 def left_behind(count: int) -> str:

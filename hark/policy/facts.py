@@ -114,6 +114,8 @@ def _environment(policy: Policy, lines: Lines) -> Iterator[Fact]:
         )
     for name, value in policy.env_set.items():
         yield Fact(lines.of("env", "set", name), f"the agent gets {name}={value}")
+    for number, name in enumerate(policy.mask):
+        yield Fact(lines.of("project", "mask", number), f"{name} in the project is not shown")
     for number, name in enumerate(policy.unmask):
         yield Fact(lines.of("project", "unmask", number), f"{name} in the project is shown, and not masked")
     for number, name in enumerate(policy.unprotect):

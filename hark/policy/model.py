@@ -299,6 +299,8 @@ class Policy:
     secrets: tuple[SecretSpec, ...] = ()
     env_pass: tuple[str, ...] = ()
     env_set: Mapping[str, str] = field(default_factory=dict)
+    mask: tuple[str, ...] = ()
+    """Names in the project that the agent may not see, whatever else is said of them."""
     unmask: tuple[str, ...] = ()
     """Names in the project (`.env`) that the agent may read although they are masked by default."""
     unprotect: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ def parse_policy(raw: bytes, source: str) -> Policy:
     node = load(raw, source)
     top = node.table(*KEYS)
     env = top["env"].table("pass", "set") if "env" in top else {}
-    project = top["project"].table("unmask", "unprotect") if "project" in top else {}
+    project = top["project"].table("mask", "unmask", "unprotect") if "project" in top else {}
     record = top["record"].table("max_bytes") if "record" in top else {}
     sandbox = top["sandbox"].table("nested") if "sandbox" in top else {}
     allow_hosts = top["allow_hosts"].each(host_rule) if "allow_hosts" in top else ()
@@ -45,6 +45,7 @@ def parse_policy(raw: bytes, source: str) -> Policy:
         tokens=bindings.tokens(top["token"], every) if "token" in top else (),
         env_pass=env["pass"].each(variable) if "pass" in env else (),
         env_set=assignments(env["set"]) if "set" in env else {},
+        mask=project["mask"].each(inside) if "mask" in project else (),
         unmask=project["unmask"].each(inside) if "unmask" in project else (),
         unprotect=project["unprotect"].each(inside) if "unprotect" in project else (),
         limits=services.limits(top["limits"]) if "limits" in top else Limits(),

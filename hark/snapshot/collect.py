@@ -10,7 +10,7 @@ left out.
 import os
 import stat
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -19,7 +19,7 @@ from blake3 import blake3
 from hark.policy.model import SnapshotRules
 from hark.snapshot.archive import FILE, FOLDER, LINK, MAGIC, MODES, SAME, Entry, packed
 from hark.snapshot.ignoring import Rules
-from hark.snapshot.survey import Descent, Folder, Name, Search, Survey, holds, joined, survey
+from hark.snapshot.survey import Descent, Folder, Name, Search, Survey, held, holds, joined, survey
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -31,6 +31,8 @@ GONE: Final = "gone or unreadable"
 NOT_KEPT: Final = "not kept"
 MAX_UNKEPT: Final = 256 << 20  # bytes that are read of a tree of which no copy is kept: a quarter of a second
 MAX_KEPT_NAMES: Final = 50_000  # files of a tree that is kept; more take seconds, whatever their size
+MAX_IGNORED: Final = 16 << 20  # bytes that are read of ignored files, where a key may lie: some milliseconds
+MAX_IGNORED_NAMES: Final = 2_000
 LEVEL: Final = 1  # of zstd: a bundle is written once a run, and a run waits for it
 _BATCH: Final = 1 << 18
 _PIECE: Final = 1 << 20
@@ -54,6 +56,8 @@ class Collected:
     """Path to hash; empty where the file was not read."""
     left_out: dict[bytes, str] = field(default_factory=dict)
     kept: Kept | None = None
+    holding: dict[bytes, str] = field(default_factory=dict)
+    """Path to the name of a secret whose value stands there, and which the agent can read there."""
     why: str = ""
     """Why there is no copy, or not all of one, where it was asked for."""
 
@@ -103,8 +107,36 @@ def collect(
     with Descent(root) as descent:
         for folder in looked.folders:
             reading.take_folder(descent, folder)
+        found.holding = dict(_holding(descent, found, search))
     found.kept = reading.finish()
     return found
+
+
+def _holding(descent: Descent, found: Collected, search: Search | None) -> Iterator[tuple[bytes, str]]:
+    """Yield what of the tree holds a credential: seen as it was read, or in a small file that is ignored."""
+    for path, why in found.left_out.items():
+        if (secret := held(why)) is not None:
+            yield path, secret
+    if search is None:
+        return
+    left = MAX_IGNORED
+    for path in found.survey.ignored[:MAX_IGNORED_NAMES]:
+        try:
+            with open(descent.file(*_split(path)), "rb", buffering=0) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size <= min(left, _PIECE):
+                    left -= size
+                    hashed(file.fileno(), search, size)
+        except LeftOutError as error:
+            if (secret := held(str(error))) is not None:
+                yield path, secret
+        except OSError:
+            continue
+
+
+def _split(path: bytes) -> tuple[bytes, bytes]:
+    folder, _, name = path.rpartition(b"/")
+    return folder, name
 
 
 def _to_keep(looked: Survey, most: int, found: Collected) -> tuple[bool, ...]:

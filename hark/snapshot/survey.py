@@ -19,6 +19,7 @@ MASKED_FOLDER: Final = "masked folder"
 UNREADABLE: Final = "unreadable"
 UNNAMED: Final = b"(a name)"
 """Stands for names that hold a credential."""
+_HOLDS: Final = "holds the value of secrets."
 TOO_MANY: Final = "too many files"
 TOO_DEEP: Final = "too deep"
 MAX_DEPTH: Final = 200  # folders in folders: each is held open while one looks into it
@@ -68,6 +69,8 @@ class Survey:
     left_out: dict[bytes, str] = field(default_factory=dict)
     """Path to why; a folder's ends with a slash."""
     rules: Rules = field(default_factory=Rules)
+    ignored: list[bytes] = field(default_factory=list)
+    """Files that a pattern leaves out, in folders that none does: a credential may lie there."""
     cut: bool = False
     """There was more than is looked at."""
 
@@ -180,6 +183,8 @@ class _Sorting:
             self._found.left_out[shown] = MASKED_FOLDER if is_folder else MASKED
         elif (why := self._found.rules.why(path, folder=is_folder)) is not None:
             self._found.left_out[shown] = why
+            if self._search is not None and entry.is_file(follow_symlinks=False):
+                self._found.ignored.append(path)
         elif is_folder:
             return path
         else:
@@ -200,7 +205,12 @@ class _Sorting:
 
 def holds(secret: str) -> str:
     """Why something is left out in which a credential stands."""
-    return f"holds the value of secrets.{secret}"
+    return f"{_HOLDS}{secret}"
+
+
+def held(why: str) -> str | None:
+    """Which secret's value stands in what is left out for that; None where another thing is why."""
+    return why.removeprefix(_HOLDS) if why.startswith(_HOLDS) else None
 
 
 def _learn(take: Callable[[bytes], None], descent: Descent, folder: bytes, name: bytes) -> None:

@@ -41,10 +41,27 @@ def test_a_change_to_settings_further_down_is_named_too(at: Desk):
 
 def test_a_run_that_fails_names_what_is_masked_and_one_that_does_not_says_nothing(at: Desk):
     at.write(".env", "TOKEN=precious")
-    line = 'hark: masked in the project, so that the agent cannot read it: .env; [project] unmask = [".env"]'
+    line = 'hark: masked in the project, so that the agent cannot read it: .env; `unmask = [".env"]`'
     assert line in at.run("--", "cat", ".env").stderr
     at.bundle.unlink()
     assert "masked" not in ok(at.run("--", "true")).stderr
     at.bundle.unlink()
     at.write("policy.toml", '[project]\nunmask = [".env"]\n')
     assert "masked" not in at.run("-policy=policy.toml", "--", "sh", "-c", "cat .env; false").stderr
+
+
+def test_a_file_that_holds_a_secret_is_named_before_the_agent_starts_and_can_be_masked(at: Desk):
+    value = "sk-test-0123456789abcdefghij"
+    at.write("config.json", value)
+    policy = f'allow_hosts = ["api.example"]\n[secrets.KEY]\nfile = "{at.project}/key"\n'
+    at.write("key", value)
+    at.write("policy.toml", policy)
+    ended = at.run("-policy=policy.toml", "--", "sh", "-c", "cat key; cat config.json >&2")
+    assert ended.stdout == ""
+    said, read, _ = ended.stderr.partition(value)
+    assert (read, "secrets.KEY in the project, in config.json; move" in said) == (value, True)
+    at.bundle.unlink()
+    at.write("policy.toml", f'{policy}[project]\nmask = ["config.json"]\n')
+    ended = at.run("-policy=policy.toml", "--", "cat", "config.json")
+    assert "config.json: Permission denied" in ended.stderr
+    assert "secrets.KEY" not in ended.stderr

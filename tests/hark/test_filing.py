@@ -52,6 +52,21 @@ def test_the_project_is_on_the_record_without_what_is_masked_or_secret(project: 
     assert [event.path for event in made.closing() if isinstance(event, FileResult)] == ["a.py"]
 
 
+def test_a_file_with_a_secret_that_the_agent_can_read_is_told_before_it_starts(project: Path):
+    (project / ".gitignore").write_text("local.json\nbuild\n")
+    (project / "local.json").write_text(f'{{"key": "{VALUE}"}}')
+    made = files(prepared(project))
+    assert list(made.warned()) == []  # not before all was read
+    stored = put_together(made.opening(), str(project))
+    (line,) = made.warned()
+    assert "the value of secrets.KEY in the project, in notes, local.json; move it out, or" in line
+    assert '`mask = ["notes", "local.json"]` under [project]' in line
+    assert (VALUE in line, stored.left_out["local.json"]) == (False, "ignored by git")
+    made = files(prepared(project, '[project]\nmask = ["notes", "local.json"]\n'))
+    stored = put_together(made.opening(), str(project))
+    assert (list(made.warned()), stored.left_out["notes"]) == ([], "masked")
+
+
 def test_without_a_snapshot_there_are_hashes_and_results(project: Path):
     made = files(prepared(project), keep=False)
     assert {type(event) for event in made.opening()} == {FsManifest}

@@ -31,8 +31,10 @@ def names(root: Path, paths: tuple[str, ...]) -> set[str]:
     return {os.path.relpath(path, root) for path in paths}
 
 
-def look(root: Path, unmask: tuple[str, ...] = (), unprotect: tuple[str, ...] = ()) -> project.Project:
-    return survey(str(root), str(root.parent), unmask, unprotect)
+def look(
+    root: Path, unmask: tuple[str, ...] = (), unprotect: tuple[str, ...] = (), mask: tuple[str, ...] = ()
+) -> project.Project:
+    return survey(str(root), str(root.parent), unmask, unprotect, mask)
 
 
 def test_files_that_hold_credentials_are_masked_at_any_depth(tree):
@@ -55,6 +57,19 @@ def test_a_key_file_that_cannot_be_read_is_masked(tree, monkeypatch):
 
     monkeypatch.setattr("builtins.open", refuse)
     assert names(tree, look(tree).masked) == {"odd.pem"}
+
+
+def test_the_policy_can_mask_any_file_under_every_name_that_it_has(tree):
+    (tree / "config.json").write_text("{}")
+    os.link(tree / "config.json", tree / "copy.json")
+    (tree / "link.json").symlink_to("config.json")
+    (tree / "away.json").symlink_to("/etc/hostname")
+    plain = names(tree, look(tree).masked)
+    both = {"config.json", "copy.json"}
+    assert not both & plain
+    assert names(tree, look(tree, mask=("config.json",)).masked) == plain | both
+    assert names(tree, look(tree, mask=("link.json", "away.json", "none.json")).masked) == plain | both
+    assert both <= names(tree, look(tree, unmask=("config.json", "copy.json"), mask=("config.json",)).masked)
 
 
 def test_the_policy_can_unmask_one_file_and_no_other(tree):

@@ -93,6 +93,6 @@ def test_what_is_masked_is_named_with_the_line_that_shows_it_and_bundles_are_not
     assert list(kept_back(["old.hark"])) == []
     (line,) = kept_back([".env", "old.hark", "a\x1b[2J"])
     said = "masked in the project, so that the agent cannot read it: .env, a\\e[2J; "
-    assert line == said + '[project] unmask = [".env"] shows one'
+    assert line == said + '`unmask = [".env"]` under [project] of the policy shows one'
     (line,) = kept_back(f"{number}/.env" for number in range(7))
     assert ": 0/.env, 1/.env, 2/.env, 3/.env, 4/.env and 2 more; " in line

@@ -85,6 +85,7 @@ pass = ["LANG"]
 set = { MODE = "test" }
 
 [project]
+mask = ["config.json"]
 unmask = [".env"]
 unprotect = [".git/hooks"]
 
@@ -189,6 +190,7 @@ def test_a_whole_policy_reads_as_written():
         tokens=(TokenEndpoint("git.example", "/login/**", ("access_token",)),),
         env_pass=("LANG",),
         env_set={"MODE": "test"},
+        mask=("config.json",),
         unmask=(".env",),
         unprotect=(".git/hooks",),
         limits=Limits(5400.0, 100, 2 << 30, 512 << 20, 50),
@@ -274,6 +276,7 @@ def test_a_secret_without_hosts_is_bound_to_the_only_allowed_host():
         ("secrets = 1", "1:1: secrets must be a table, written as [secrets]"),
         ("[env.set]\nA = 1", "2:1: env.set.A must be a string"),
         ('[env.set]\n"A=B" = "1"', '2:1: "A=B" is not the name of an environment variable'),
+        ('[project]\nmask = ["/x"]', '2:9: project path "/x" must be relative'),
         ('[project]\nunmask = ["../x"]', '2:11: project path "../x" must be relative'),
         ('[project]\nunprotect = ["/etc"]', "2:14: project path"),
         ("[sandbox]\nnested = 1", "2:1: sandbox.nested must be true or false"),
@@ -332,8 +335,8 @@ PLACES = [
     *(f"secrets.K.{key}" for key in ("env", "file", "command", "hosts", "in", "mount", "sigv4")),
     *(f"mcp.m.{key}" for key in ("command", "env", "secrets", "allow_tools", "workdir")),
     *(f"limits.{key}" for key in ("time", "processes", "memory", "disk", "events_per_second")),
-    "env.pass", "env.set", "project.unmask", "project.unprotect", "record.max_bytes", "git.https",
-    "sandbox.nested",
+    "env.pass", "env.set", "project.mask", "project.unmask", "project.unprotect", "record.max_bytes",
+    "git.https", "sandbox.nested",
 ]  # fmt: skip
 TABLES = {
     "allow": ("port", "ports", "protocol", "methods", "paths", "hours", "until", "upstream", "body", "tools"),
