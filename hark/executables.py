@@ -43,7 +43,7 @@ def resolve(
     for program in _chain(command, path):
         found |= dict.fromkeys(_with_loader(program))
     for entry in entries:
-        for program in _files(entry, path, home):
+        for program in programs(entry, path, home):
             if not within(program, seen):
                 raise PolicyError(
                     f"exec names {program}, which the agent does not see; show it with read_paths"
@@ -54,7 +54,8 @@ def resolve(
     return tuple(sorted(found))
 
 
-def _files(entry: str, path: str, home: str) -> list[str]:
+def programs(entry: str, path: str, home: str) -> list[str]:
+    """Return what one entry stands for. Raises PolicyError where that is nothing."""
     if "/" not in entry:
         if "*" in entry:
             raise PolicyError(
@@ -69,10 +70,10 @@ def _files(entry: str, path: str, home: str) -> list[str]:
     if "*" in folder:
         raise PolicyError(f'exec names "{entry}": a * may stand in the last part of a path only')
     found = glob.glob(f"{glob.escape(folder)}/{name}") if "*" in name else [where]
-    programs = [os.path.realpath(file) for file in sorted(found) if _is_program(file)]
-    if not programs:
+    usable = [os.path.realpath(file) for file in sorted(found) if _is_program(file)]
+    if not usable:
         raise PolicyError(f"exec names {entry}, which is no executable file; correct it or leave it out")
-    return programs
+    return usable
 
 
 def _is_program(file: str) -> bool:

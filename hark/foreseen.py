@@ -1,7 +1,7 @@
 """What of a policy `hark run` would refuse on this machine, from this directory: told before a run is tried.
 
-Always: the run's own functions say it, so that the two cannot differ. Not looked at: the values of secrets,
-since asking for them may ask a person, and what depends on the command.
+Always: the run's own functions say it, so that the two cannot differ. Not done: the program that a secret's
+value comes from is looked for and not run, since it may ask a person; nor is what depends on the command.
 """
 
 import os
@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from hark.caller import Caller, home_of
+from hark.environment import DEFAULT_PATH
 from hark.errors import PolicyError
+from hark.executables import programs
 from hark.grants import granted
 from hark.policy.facts import Fact
 from hark.policy.lines import Lines
 from hark.policy.model import Policy
-from hark.toolservers import trusted
+from hark.secrets import obtainable
+from hark.toolservers import own_secrets, trusted
 from launcher.plan import Access
 
 
@@ -33,8 +36,16 @@ def refusals(policy: Policy, environ: Mapping[str, str], workdir: str) -> Iterat
             elif access is Access.WRITE:
                 writable.append(granted(path, access, key, home).path)
     caller = Caller(environ, home, tuple(writable))
+    for spec in policy.secrets:
+        words = _refusal(partial(obtainable, spec, caller))
+        if words:
+            yield Fact(lines.of("secrets", spec.name), words)
+    for number, entry in enumerate(policy.executables or ()):
+        words = _refusal(partial(programs, entry, environ.get("PATH", DEFAULT_PATH), home))
+        if words:
+            yield Fact(lines.of("exec", number), words)
     for server in policy.mcp:
-        words = _refusal(partial(trusted, server, caller))
+        words = _refusal(partial(trusted, server, caller)) or _refusal(partial(own_secrets, server, environ))
         if words:
             yield Fact(lines.of("mcp", server.name), words)
 

@@ -43,6 +43,14 @@ def resolve(
     return secrets
 
 
+def obtainable(spec: SecretSpec, caller: Caller) -> None:
+    """Raise PolicyError where `resolve` could not read a value, as far as that is known without a program."""
+    if spec.command is not None:
+        caller.trusted(spec.command, "/", f"{spec}.command")
+    else:
+        _value(spec, caller)
+
+
 def _value(spec: SecretSpec, caller: Caller) -> str:
     # Blanks around a value are cut off: a server would trim a header, and the rest would go unrecognised.
     if spec.command is not None:

@@ -50,7 +50,7 @@ def make_ready(policy: Policy, caller: Caller, held: Iterable[Secret]) -> ToolSe
     values = {secret.value for secret in held}
     programs, secrets, notes = [], [], []
     for number, server in enumerate(policy.mcp):
-        own = _own_secrets(server, caller.environ)
+        own = own_secrets(server, caller.environ)
         secrets += [_secret(server, name, value) for name, value in own.items() if value not in values]
         values |= set(own.values())
         program = _program(server, caller, own, FIRST_PORT + number)
@@ -87,7 +87,8 @@ def refuse_taken(servers: Iterable[McpServer], path: str) -> None:
                 )
 
 
-def _own_secrets(server: McpServer, environ: Mapping[str, str]) -> dict[str, str]:
+def own_secrets(server: McpServer, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that a server gets in variables. Raises PolicyError where the caller has one not."""
     found = {}
     for name, variable in server.secrets.items():
         value = environ.get(variable, "").strip()

@@ -19,6 +19,7 @@ from hark.policy.model import (
     ToolRule,
     Typed,
 )
+from hark.policy.quantities import shown_duration, shown_size
 
 IN_WORDS: Final[Mapping[Surface, str]] = {
     Surface.HEADER: "headers",
@@ -136,26 +137,25 @@ def _beside(policy: Policy, lines: Lines) -> Iterator[Fact]:
     yield from _replay(policy, lines)
     yield from _snapshot(policy, lines)
     limits = policy.limits
-    for key, value, unit in (
-        ("time", limits.time_s, "seconds"),
-        ("processes", limits.processes, "processes"),
-        ("memory", limits.memory, "bytes of memory"),
-        ("disk", limits.disk, "bytes in its private files"),
-        ("events_per_second", limits.events_per_s, "events a second"),
+    for key, value, shown, what in (
+        ("time", limits.time_s, shown_duration, ""),
+        ("processes", limits.processes, str, " processes"),
+        ("memory", limits.memory, shown_size, " of memory"),
+        ("disk", limits.disk, shown_size, " in its private files"),
+        ("events_per_second", limits.events_per_s, str, " events a second"),
     ):
         if value is not None:
-            yield Fact(lines.of("limits", key), f"the run ends at {value:.0f} {unit}")
+            yield Fact(lines.of("limits", key), f"the run ends at {shown(int(value))}{what}")
     if policy.max_bytes is not None:
-        yield Fact(
-            lines.of("record", "max_bytes"), f"the run ends before its bundle has {policy.max_bytes} bytes"
-        )
+        most = shown_size(policy.max_bytes)
+        yield Fact(lines.of("record", "max_bytes"), f"the run ends before its bundle has {most}")
 
 
 def _snapshot(policy: Policy, lines: Lines) -> Iterator[Fact]:
     if policy.snapshot.max_bytes != MAX_SNAPSHOT:
         words = (
-            f"a project of up to {policy.snapshot.max_bytes} bytes is copied into the bundle as the run "
-            "begins, and none of a larger one"
+            f"a project of up to {shown_size(policy.snapshot.max_bytes)} is copied into the bundle "
+            "as the run begins, and none of a larger one"
         )
         yield Fact(lines.of("snapshot", "max"), words)
     for number, pattern in enumerate(policy.snapshot.exclude):

@@ -49,6 +49,23 @@ def size_or_bytes(node: Node, least: int) -> int:
     return _between(node, node.value, least) if type(node.value) is int else size(node, least)
 
 
+def shown_duration(seconds: float) -> str:
+    """Return a span of time as a policy would say it: `1h30m`."""
+    left, parts = int(seconds), []
+    for unit, name in zip(_SECONDS, "dhms", strict=True):
+        number, left = divmod(left, unit)
+        if number:
+            parts.append(f"{number}{name}")
+    return "".join(parts)
+
+
+def shown_size(number: int) -> str:
+    """Return a size as a policy would say it, exactly: `4GiB`; in bytes where no unit fits."""
+    whole = [(number // unit, name) for name, unit in _UNITS.items() if number % unit == 0]
+    least, name = min(whole)
+    return f"{least} bytes" if name == "B" else f"{least}{name}"
+
+
 def count(node: Node, most: int) -> int:
     """Read a whole number from 1 to `most`."""
     number = node.number()

@@ -90,7 +90,7 @@ def test_every_table_of_a_whole_policy_is_told_with_a_line():
         ".env",
         "access_token",
         "/opt",
-        "5400",
+        "1h30m",
     ):
         assert known in words
     assert all(line is None or lines[line - 1].strip() for line, _ in found)
@@ -108,7 +108,7 @@ exclude = ["data/"]
 """
     rest = "is copied into the bundle as the run begins, and none of a larger one"
     assert said(text)[1:] == [
-        (2, f"a project of up to 1000000 bytes {rest}"),
+        (2, f"a project of up to 1MB {rest}"),
         (3, "what matches data/ in the project is left out of that copy, and not compared at the end"),
     ]
     assert len(said('[snapshot]\nmax = "64MB"\n')) == 1

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, time
 import pytest
 
 from hark.policy.model import Hours
+from hark.policy.quantities import shown_duration, shown_size
 from tests.support.policies import read, refused
 
 
@@ -53,6 +54,25 @@ def test_a_size_is_bytes(text, size):
 )
 def test_another_size_is_refused(value, words):
     assert words in refused(f"[limits]\nmemory = {value}")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(28800, "8h"), (5400, "1h30m"), (90, "1m30s"), (86400 * 2 + 1, "2d1s"), (59, "59s")],
+)
+def test_a_span_of_time_is_shown_as_it_is_written(seconds, shown):
+    assert shown_duration(seconds) == shown
+    assert read(f'[limits]\ntime = "{shown}"').limits.time_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(4 << 30, "4GiB"), (512 << 20, "512MiB"), (2 * 10**9, "2GB"), (1_500_000, "1500kB"), (1 << 40, "1TiB")],
+)
+def test_a_size_is_shown_exactly_as_it_is_written(size, shown):
+    assert shown_size(size) == shown
+    assert read(f'[record]\nmax_bytes = "{shown}"').max_bytes == size
+    assert shown_size(size + 1) == f"{size + 1} bytes"
 
 
 def test_a_number_of_bytes_will_do_where_the_key_says_bytes():
