@@ -283,9 +283,9 @@ class Broker:
         """Return what puts placeholders in the place of values in one stream to the agent."""
         return StreamSwap(lambda: self._values, same_length=same_length)
 
-    def stopping(self, *, from_agent: bool) -> StreamSwap:
+    def stopping(self, *, from_agent: bool, patient: bool = True) -> StreamSwap:
         """Return what stops one stream where a placeholder, or toward the agent a value, stands in it."""
-        return StreamSwap(lambda: self._any_placeholder if from_agent else self._any_value)
+        return StreamSwap(lambda: self._any_placeholder if from_agent else self._any_value, patient=patient)
 
     def turned_back(self, data: bytes) -> bytes:
         """Return `data` with every value turned into its placeholder. Raises FoundError."""
@@ -331,8 +331,10 @@ class Broker:
         within = [Pair(name, spelled, b"", "anywhere") for spelled, name in self._spelled.items()]
         known = (*held, *self._later)
         values = [Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in known]
-        self._values = Table(values, within)
-        self._any_value = Table([replace(pair, new=b"", refusal="anywhere") for pair in values], within)
+        shown = [pair.new for pair in values]
+        self._values = Table(values, within, hidden=shown)
+        stopped = [replace(pair, new=b"", refusal="anywhere") for pair in values]
+        self._any_value = Table(stopped, within, hidden=shown)
 
     def _sent_in_base64(self, pair: Pair) -> None:
         for needle in needles_of(Pair(pair.name, pair.new, b"")):

@@ -4,12 +4,17 @@ Always: what is looked for is found in every spelling, however the pieces divide
 passed on. What is held back is only an end that may still become one; where that end is so short that it is
 likely chance, `waiting` says so, and whoever owns the stream passes it on with `release` after a moment. What
 is completed after that cannot be replaced any more: the stream stops (`FoundError`).
+
+Whether an end is held can be seen by its delay, also by an agent that has a server of its own send guesses.
+So where the agent must not know what is looked for (`hidden`), only that decides which it knows anyway: what
+its placeholder begins with as well, how long the value is, and which characters tokens are made of.
 """
 
 import heapq
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+import string
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 from mediator.anyof import AnyOf
 from mediator.encodings import (
@@ -28,11 +33,22 @@ from mediator.encodings import (
 from mediator.spelling import WIDEST, Mapped, Place, begun, mapped, normal
 
 HOLD_FROM: Final = 4
-"""Shorter coincidences at a piece's end are common (`a` begins many needles) and give nothing away; holding
-them for long would make an answer that pauses there wait for its next byte."""
+"""Shorter coincidences at a piece's end are common (`a` begins many needles); holding them for long would
+make an answer that pauses there wait for its next byte."""
+KNOWN_FROM: Final = 3
+"""What a value begins with tells it from other words from here on (`sk-`)."""
 RARE_FROM: Final = 8
 """The same for rare encodings: what begins them (`1`, `115,`) ends many an event."""
-KEPT_GONE: Final = 32  # bytes of what was passed on, in which RARE_FROM characters of such a one may stand
+KEPT_GONE: Final = 4
+"""As many times the longest needle is kept of what was passed on: a rare one may have begun in it."""
+TOKEN: Final = (string.ascii_letters + string.digits + "-_+/=").encode()
+"""What tokens, base64 and hexadecimal are made of."""
+_MARK: Final = b"hark"
+"""What a placeholder has where its value's own characters begin (`mediator.placeholders`)."""
+_FILLERS: Final = (b"0", b"z")
+"""In the place of what must not be known: characters that differ in their second bit."""
+_EVENT_ENDS: Final = (b"\n\n", b"\n\r\n")
+"""A stream of events pauses there, and no value goes on behind it."""
 MAX_HELD: Final = 1 << 18  # of blanks and escapes within one needle; a credential's hexadecimal is half of it
 
 
@@ -45,28 +61,62 @@ class FoundError(Exception):
         self.reason = reason
 
 
+class _Shape(NamedTuple):
+    """What decides whether an end of a text may become a needle."""
+
+    known: bytes
+    """How it begins, as far as that may be known."""
+    length: int
+    enough: int = HOLD_FROM
+    """From how many characters on it is no chance."""
+
+    def fits(self, rest: bytes) -> bool:
+        """Tell whether `rest`, which is made of its characters, may become it."""
+        known, long_enough = self.known, self.enough <= len(rest) < self.length
+        return long_enough and (rest.startswith(known) or known.startswith(rest))
+
+
 class Table:
     """A fixed set of pairs, ready to be looked for in normal texts."""
 
-    def __init__(self, pairs: Sequence[Pair] = (), within: Sequence[Pair] = ()) -> None:
-        """`within`: texts that may stand plain, and not in what base64 or hexadecimal make of them."""
+    def __init__(
+        self,
+        pairs: Sequence[Pair] = (),
+        within: Sequence[Pair] = (),
+        *,
+        hidden: Sequence[bytes] | None = None,
+    ) -> None:
+        """`within`: texts that may stand plain, and not in what base64 or hexadecimal make of them.
+
+        `hidden`: the agent must not know what is looked for, and has this in the place of each pair.
+        """
+        needles = [needle for pair in pairs for needle in needles_of(pair)]
+        needles += [needle for pair in within for needle in needles_of(pair) if needle.form is not Form.PLAIN]
         rare = [needle for pair in pairs for needle in rare_of(pair)]
-        self._needles = [needle for pair in pairs for needle in needles_of(pair)]
-        self._needles += [
-            needle for pair in within for needle in needles_of(pair) if needle.form is not Form.PLAIN
-        ]
-        self._rare = {needle.text for needle in rare} - {needle.text for needle in self._needles}
-        self._needles += rare
+        self._needles = [*needles, *rare]
         self._any = AnyOf(needle.text for needle in self._needles)
         self.longest = self._any.longest
         self.has = self._any.stand_in
         """Tells whether anything stands in a normal text."""
-        self._prefixes: dict[bytes, list[bytes]] = {}
-        self._short = {bytes((char,)) for pair in pairs if pair.new for char in before(pair)}
-        for text in self._any:
-            self._prefixes.setdefault(text[:HOLD_FROM], []).append(text)
-            if text not in self._rare:
-                self._short |= {text[:size] for size in range(1, HOLD_FROM)}
+        self._short: set[bytes] = set()
+        self._alphabet: bytes | None = None
+        if hidden is None:
+            shapes = {_Shape(needle.text, len(needle.text)) for needle in needles}
+            shapes |= {_Shape(needle.text, len(needle.text), RARE_FROM) for needle in rare}
+            self._short |= {bytes((char,)) for pair in pairs if pair.new for char in before(pair)}
+        else:
+            known = [_known(pair, shown) for pair, shown in zip(pairs, hidden, strict=True)]
+            shapes = {shape for these in known for shape in these}
+            shapes |= {_Shape(b"", len(needle.text)) for needle in needles if needle.pair in within}
+            self._alphabet = bytes({*TOKEN, *b"".join(needle.text for needle in needles)})
+        self._unknown = max((one.length for one in shapes if len(one.known) < KNOWN_FROM), default=0)
+        """The length of the longest one whose beginning does not tell it from other texts."""
+        self._prefixes: dict[bytes, list[_Shape]] = {}
+        for shape in shapes:
+            if len(shape.known) >= KNOWN_FROM:
+                self._prefixes.setdefault(shape.known[:KNOWN_FROM], []).append(shape)
+            if shape.enough == HOLD_FROM:
+                self._short |= {shape.known[:size] for size in range(1, min(HOLD_FROM, len(shape.known) + 1))}
         self._begins = AnyOf(self._prefixes).stand_in
 
     def name_in(self, data: bytes) -> str | None:
@@ -76,26 +126,64 @@ class Table:
             return None
         return next(needle.pair.name for needle in self._needles if needle.text in text)
 
-    def _may_become(self, needle: bytes, rest: bytes) -> bool:
-        enough = len(rest) >= RARE_FROM or needle not in self._rare
-        return enough and len(needle) > len(rest) and needle.startswith(rest)
-
     def hits(self, text: bytes) -> "_Hits":
         """Return what finds each needle in a normal text, one after another."""
         return _Hits(self._needles, text)
 
-    def tail(self, text: bytes) -> int:
-        """Return how many bytes at the end of a normal text begin a needle, or may stand just before one."""
+    def tail(self, text: bytes, word: int) -> int:
+        """Return how many bytes at the end of a normal text begin a needle, or may stand just before one.
+
+        Of the last `word` bytes they may also be such as nothing that may be known tells from any other word.
+        """
         end = text[-(self.longest - 1) :] if self.longest > 1 else b""
+        if self._alphabet is not None:
+            end = end[len(end.rstrip(self._alphabet)) :]
+        unknown = min(len(end), self._unknown - 1, word) if self._unknown else 0
+        return max(unknown, self._begun(end))
+
+    def _begun(self, end: bytes) -> int:
+        """Return how many bytes at the end of a text begin a needle, by what may be known of it."""
         for at in range(len(end)) if self._begins(end) else ():  # the leftmost is the longest
-            needles = self._prefixes.get(end[at : at + HOLD_FROM], ())
-            rest = end[at:] if needles else b""
-            if any(self._may_become(needle, rest) for needle in needles):
+            shapes = self._prefixes.get(end[at : at + KNOWN_FROM], ())
+            rest = end[at:] if shapes else b""
+            if any(shape.fits(rest) for shape in shapes):
                 return len(rest)
         for size in range(HOLD_FROM - 1, 0, -1):
             if end[-size:] in self._short:
                 return min(size, len(end))
         return 0
+
+
+def _known(pair: Pair, shown: bytes) -> Iterator[_Shape]:
+    """Yield what of each needle follows from what the agent has in the pair's place.
+
+    That is what the two begin with alike, up to where a placeholder says that it is one: behind that they are
+    alike by chance.
+    """
+    begins = _common(pair.old, shown)
+    if (marked := shown.find(_MARK)) >= 0:
+        begins = begins[:marked]
+    rest = len(pair.old) - len(begins)
+    alike: dict[object, list[bytes]] = {}
+    for filler in _FILLERS:
+        for needle in needles_of(replace(pair, old=begins + filler * rest)):
+            alike.setdefault(_way(needle), []).append(needle.text)
+    for needle in needles_of(pair):
+        texts = alike.get(_way(needle), [b""])
+        known = needle.text
+        for text in texts:
+            known = _common(known, text)
+        yield _Shape(known, len(needle.text))
+
+
+def _way(needle: Needle) -> object:
+    """How it was made; a text in base64 without special characters stands for both kinds of it."""
+    return Form.BASE64 if needle.form is Form.BASE64_URL else needle.form, needle.offset
+
+
+def _common(one: bytes, other: bytes) -> bytes:
+    differ = (at for at, (ours, theirs) in enumerate(zip(one, other, strict=False)) if ours != theirs)
+    return one[: next(differ, min(len(one), len(other)))]
 
 
 class _Hits:
@@ -139,9 +227,14 @@ class StreamSwap:
         place: Place = Place.PLAIN,
         *,
         same_length: bool = False,
+        patient: bool = True,
         told: Callable[[Pair, bytes], None] | None = None,
     ) -> None:
-        """`told` hears how what replaced a needle was spelled. It MAY raise FoundError."""
+        """`told` hears how what replaced a needle was spelled. It MAY raise FoundError.
+
+        Not `patient` is a stream in which either side may wait for the other behind any word.
+        """
+        self._patient = patient
         self._told = told
         self._table = table
         self._place = place
@@ -189,16 +282,17 @@ class StreamSwap:
         if not table.longest:
             self._gone, self._held = window[-1:], b""
             return window[gone:]
+        kept = KEPT_GONE * table.longest
         work = self._swapped(table, window, final=final)
         hold = len(window) if final else self._hold(table, window, work)
         if hold < gone:  # what was passed on too early may still become one
-            self._gone, self._held = window[max(hold - KEPT_GONE, 0) : gone], window[gone:]
+            self._gone, self._held = window[max(hold - kept, 0) : gone], window[gone:]
             return b""
         if not work.done:  # as of most: nothing is copied that is not handed out
-            self._gone, self._held = window[max(hold - KEPT_GONE, 0) : hold], window[hold:]
+            self._gone, self._held = window[max(hold - kept, 0) : hold], window[hold:]
             return window[gone:hold]
         passed = bytes(work.out) + window[work.done : hold]
-        self._gone, self._held = passed[-KEPT_GONE:], window[hold:]
+        self._gone, self._held = passed[-kept:], window[hold:]
         return passed[gone:]
 
     def _swapped(self, table: Table, window: bytes, *, final: bool) -> _Work:
@@ -248,8 +342,11 @@ class StreamSwap:
         last = len(window) - begun(window[first:])
         text = normal(window[first:last])
         again = begun(text)  # of a spelling within a spelling
-        inner = table.tail(text[: len(text) - again]) if again else 0
-        size = max(table.tail(text), inner + again)
+        word = 0
+        if self._patient and not window.endswith(_EVENT_ENDS):
+            word = len(normal(window[max(first, window.rfind(b" ", first, last) + 1) : last]))
+        inner = table.tail(text[: len(text) - again], word) if again else 0
+        size = max(table.tail(text, word), inner + again)
         if not size:
             self.waiting = last < len(window)
             return last

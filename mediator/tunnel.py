@@ -89,7 +89,7 @@ class Tunnel:
         self.number = ledger.next_exchange()
         self._process = CALLER.get().pid
         self._up = _Way(True, broker.stopping(from_agent=True))  # noqa: FBT003  # which way is what a way is
-        self._down = _Way(False, broker.stopping(from_agent=False))  # noqa: FBT003
+        self._down = _Way(False, broker.stopping(from_agent=False, patient=False))  # noqa: FBT003
         self._task: asyncio.Task[None] | None = None
 
     is_raw = True

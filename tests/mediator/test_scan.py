@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mediator.encodings import Pair
@@ -262,3 +262,82 @@ def test_each_needle_is_looked_for_once_in_each_stretch_however_many_stand_there
 def test_a_whole_text_comes_out_as_in_one_piece_and_the_end(pieces: list[bytes]) -> None:
     text = b"".join(pieces)
     assert StreamSwap(lambda: TABLE).whole(text) == passed([text])
+
+
+SHOWN = b"sk-ant-api03-hark-abcdefghijklmnop"
+ONE, OTHER = b"sk-ant-api03-Zq8Rw2Lk5Vn1Xp7T_aBcD", b"sk-ant-api03-0sEcReT-fIvE-six7_eIgh"[:34]
+BARE = (b"4f9aZq8Rw2Lk5Vn1", b"Xp7T0123456789ab", b"harkabcdefghijkl")
+"""Two values and a placeholder that share no beginning."""
+
+
+def hiding(value: bytes, shown: bytes) -> Table:
+    return Table([Pair("KEY", value, shown)], hidden=[shown])
+
+
+def parts(*values: bytes) -> st.SearchStrategy[bytes]:
+    spelled = [form for value in values for form in (value, value.hex().encode(), base64.b64encode(value))]
+    cut_off = [text[at : at + size] for text in spelled for at in (0, 3) for size in (1, 3, 5, 13, 15, 22)]
+    return st.sampled_from([*cut_off, b" ", b"\n", b"\n\n", b'"}', b"%", b"word", b"data: "])
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("one", "other", "shown"), [(ONE, OTHER, SHOWN), BARE], ids=["known", "unknown"])
+@pytest.mark.parametrize("patient", [True, False])
+def test_what_is_held_does_not_tell_which_value_it_is(
+    one: bytes, other: bytes, shown: bytes, patient: bool
+) -> None:
+    """An agent has a server of its own send guesses, and looks which of them come late."""
+    tables = hiding(one, shown), hiding(other, shown)
+    bare = [Table([Pair("KEY", value, shown)]) for value in (one, other)]
+    told: list[bool] = []
+
+    @given(st.lists(parts(one, other, shown), max_size=8))
+    @example([b"data: " + one[:15], b" "])
+    def alike(pieces: list[bytes]) -> None:
+        whole = b"".join(pieces)
+        if any(table.name_in(whole) for table in tables):
+            return
+        swaps = [StreamSwap(lambda table=table: table, patient=patient) for table in tables]
+        plain = [StreamSwap(lambda table=table: table) for table in bare]
+        for piece in pieces:
+            passed_on = {(swap.feed(piece), swap.waiting) for swap in swaps}
+            assert len(passed_on) == 1, passed_on
+            told.append(len({swap.feed(piece) for swap in plain}) > 1)
+
+    alike()
+    assert any(told)  # the control: by the values themselves it would be told
+
+
+@pytest.mark.attack
+def test_of_a_value_with_a_known_beginning_nothing_passes_at_any_cut() -> None:
+    table = hiding(ONE, SHOWN)
+    for size in range(1, 40):
+        for form in (ONE, ONE.hex().encode(), base64.b64encode(b"user:" + ONE)):
+            text = b"data: " + form + b"."
+            got = passed(cut(text, size), table)
+            assert table.name_in(got) is None
+            assert got != text
+    swap = StreamSwap(lambda: table)
+    assert swap.feed(b"word: sk-ant-api03-not") == b"word: "
+    assert swap.feed(b"-the-value. Other words.") == b"sk-ant-api03-not-the-value. Other words."
+
+
+@pytest.mark.attack
+def test_of_a_value_without_one_words_wait_for_what_comes_next_but_not_behind_an_event() -> None:
+    table = hiding(BARE[0], BARE[2])
+    for size in range(1, 20):
+        assert passed(cut(b"data: " + BARE[0] + b".", size), table) == b"data: " + BARE[2] + b"."
+    swap = StreamSwap(lambda: table)
+    assert swap.feed(b"data: hello\n\n") == b"data: hello\n\n"
+    assert swap.feed(b"Hello: wor") == b"Hello: "
+    assert swap.feed(b"ld. ") == b"world. "
+    assert StreamSwap(lambda: table, patient=False).feed(b"220 ready\r\n") == b"220 ready\r\n"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("form", RARE)
+def test_a_rare_encoding_of_a_hidden_value_stops_the_stream_before_its_end(form: str) -> None:
+    for size in (1, 2, 5, 17, 1000):
+        name, got = stopped(cut(RARE[form](SECRET) + b" more", size), hiding(SECRET, STAND_IN))
+        assert name == "KEY"
+        assert len(got) < len(RARE[form](SECRET)), got
