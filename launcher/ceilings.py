@@ -16,6 +16,7 @@ from typing import Final
 
 from hark.policy.model import Limits
 from launcher.aside import Aside
+from launcher.buffers import Buffers
 
 LOOKS_A_SECOND: Final = 20
 SUPERVISOR_S: Final = 10.0
@@ -76,7 +77,10 @@ def in_force(limits: Limits) -> tuple[str, ...]:
             limits.processes,
             "limits.processes {}: RLIMIT_NPROC in the run's user namespace, threads included, ",
         ),
-        (limits.memory, f"limits.memory {{}} bytes: RLIMIT_DATA at {data} for each process; all together, "),
+        (
+            limits.memory,
+            f"limits.memory {{}} bytes: RLIMIT_DATA at {data} for each process; all and sockets together, ",
+        ),
         (
             limits.disk,
             "limits.disk {} bytes: the size of each private tmpfs, and RLIMIT_FSIZE; all together, ",
@@ -92,6 +96,7 @@ class Ceilings:
         self._limits = limits
         self._scratch = tuple(scratch)
         self._aside = Aside()
+        self._buffers = Buffers()
         watched = (limits.processes, limits.memory, limits.disk)
         self.pause_ms = 1000 // LOOKS_A_SECOND if any(limit is not None for limit in watched) else None
         """How long process 1 may wait between two looks; None: there is nothing to look at."""
@@ -150,6 +155,7 @@ class Ceilings:
         files, _ = _used(self._scratch)
         files += _system_v()
         files += self._aside.look()
+        files += self._buffers.look()
         # Cheap and never too little: pages that several processes share are counted for each of them.
         if files + sum(_each(_resident)) <= limit:
             return None

@@ -118,6 +118,7 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     over = mounts.show_files(files, inside.view)
     covers = mounts.watched(inside.view, over)
     mounts.finish(inside.plan.workdir)
+    _die_first()
     # Not before: the proc files that mounting and the terminal need would belong to nobody.
     kernel.set_dumpable(dumpable=False)
     wake = _wake_on_children()
@@ -130,6 +131,12 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
         _watch(inside, agent, wake, _ceilings(inside), Heard(refusals, covers))
     except Exception as error:  # noqa: BLE001  (the agent ends with this process, and the record says why)
         fail(inside.channel, f"the process that watches the agent failed: {type(error).__name__}: {error}")
+
+
+def _die_first() -> None:
+    """Where the machine runs out of memory, have all inside ended for it before the supervisor and others."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+        file.write(b"1000")
 
 
 def _await_start(inside: Inside) -> wire.Message | None:

@@ -119,6 +119,23 @@ print(number)
 time.sleep(PAUSE)
 """
 
+SOCKETS: Final = """
+import socket, time
+listening = socket.create_server(("127.0.0.1", 0))
+held = []
+for number in range(150):
+    pair = socket.socketpair() if number % 2 else (socket.create_connection(listening.getsockname()), None)
+    pair[0].setblocking(False)
+    held.append((*pair, None if number % 2 else listening.accept()))
+    try:
+        while pair[0].send(bytes(4096)):
+            pass
+    except BlockingIOError:
+        pass
+print("held")
+time.sleep(PAUSE)
+"""
+
 ATTACKS: Final = (
     ("processes", BOMB, Limits(processes=20)),
     ("processes", THREADS, Limits(processes=20)),
@@ -128,6 +145,7 @@ ATTACKS: Final = (
     ("memory", SEGMENTS, Limits(memory=128 * MIB)),
     ("memory", MOUNTS, Limits(memory=128 * MIB)),
     ("memory", FILLER, Limits(memory=32 * MIB)),
+    ("memory", SOCKETS, Limits(memory=128 * MIB)),
     ("disk", FILLER, Limits(disk=6 * MIB)),
     ("disk", EMPTY_FILES, Limits(disk=1 * MIB)),
 )
@@ -140,6 +158,7 @@ NAMES: Final = [
     "shared memory that nobody has mapped",
     "a file system in memory that a nested agent mounts",
     "files in memory",
+    "what sockets hold that nobody reads",
     "a disk filler",
     "a flood of empty files",
 ]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from launcher import init
 from launcher.plan import Plan
-from tests.launcher.rig import WHO, apart, contained, plan, project, run_here, shell
+from tests.launcher.rig import WHO, apart, contained, plan, project, run_here, shell, without
 
 pytestmark = pytest.mark.attack
 
@@ -80,3 +81,16 @@ def test_the_program_is_found_through_the_links_of_its_path() -> None:
             return run_here(plan(folder, ("tool",), executable=str(folder / "tool"))).out
 
         assert apart(work) == "ran\n"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("who", WHO)
+def test_a_machine_without_memory_ends_the_agent_before_the_supervisor(who: str) -> None:
+    """An agent may take its word back, but no less than what the supervisor has."""
+    place = "/proc/self/oom_score_adj"
+    script = f"cat {place}; (echo -1000 > {place}) 2> /dev/null; cat {place}"
+    first, last = map(int, shell(script, who=who).out.split())
+    assert first == 1000
+    assert last >= 0
+    without_it = shell(script, who=who, change=without(init, "_die_first")).out.split()
+    assert without_it[0] == Path(place).read_text().strip()
