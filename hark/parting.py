@@ -69,6 +69,7 @@ class Parting:
         if code:  # the agent may have failed for want of what is masked
             for line in summary.kept_back(map(self._named, self.prepared.project.masked)):
                 self.say(line)
+            self._show_meant()
         self._show_allowing(found)
 
     def _named(self, path: str) -> str:
@@ -83,6 +84,16 @@ class Parting:
         except PolicyError as error:
             self.say(f"what the agent made was not looked through: {error}")
             return found
+
+    def _show_meant(self) -> None:
+        """Show what would let the agent reach a service of this machine that its command names."""
+        from hark.inward import meant
+
+        plan = self.prepared.plan
+        for words, lines in meant(plan.argv, plan.env, self.policy, plan.published):
+            self.say(words)
+            for line in lines:
+                self.show(line)
 
     def _show_allowing(self, found: Summary) -> None:
         """Show what would allow the denials: bare lines, which can be pasted as they are."""

@@ -55,7 +55,9 @@ def _into(found: list[Any], url: str, body: bytes | None, headers: dict[str, str
         found.append(error)
     except (OSError, HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, URLError) else error
-        found.append(UpstreamError(f"cannot ask {url}: {str(reason) or type(error).__name__}"))
+        words = (reason.strerror or "") if isinstance(reason, OSError) else ""
+        why = words[:1].lower() + words[1:] or str(reason) or type(error).__name__
+        found.append(UpstreamError(f"cannot ask {url}: {why}; try again when this machine can reach it"))
 
 
 def _asked(request: Request, url: str) -> Answer:

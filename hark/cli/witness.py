@@ -31,7 +31,10 @@ def run(args: Args) -> int:
     url = args.text("url")
     keys = witness_keys(args.texts("witness"))
     if url is None or not keys:
-        raise UsageError("hark witness needs -url URL and -witness KEY, the witness's address and key")
+        raise UsageError(
+            "hark witness needs -url URL and -witness KEY, the address and key that a witness publishes; "
+            "docs/tlog.md says which witnesses take runs"
+        )
     path = checked(args.positional("BUNDLE"))
     result = witness(path, url, keys[0], _ask)
     output.say(result.line())

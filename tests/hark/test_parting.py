@@ -15,17 +15,20 @@ from hark.policy.model import Policy
 from launcher.report import Ended
 from mediator.ledger import Denied, Summary
 
+HERE = 18999
 NOTHING = Summary()
 DENIED = Summary(denied=(Denied("evil.example", 443, "tls", 1, "evil.example"),))
 
 
-def told(folder: Path, found: Summary = NOTHING, code: int = 0, **ended: Any) -> list[str]:
+def told(
+    folder: Path, found: Summary = NOTHING, code: int = 0, argv: tuple[str, ...] = (), **ended: Any
+) -> list[str]:
     """What is said of a run in a folder with a masked `.env`, and what is shown, behind `show: `."""
     (folder / ".env").touch()
     masked = (str(folder / ".env"),)
     prepared: Any = SimpleNamespace(
         policy=Policy(),
-        plan=SimpleNamespace(workdir=str(folder)),
+        plan=SimpleNamespace(workdir=str(folder), argv=argv, env={}, published=()),
         project=project.Project(str(folder), masked, (), (str(folder / "Makefile"),)),
         controlled=Determinism(),
         unseen=("/opt/tool/bin",),
@@ -50,6 +53,16 @@ def test_what_would_allow_a_denial_is_shown_last_and_can_be_pasted(tmp_path: Pat
     assert any("evil.example" in line for line in shown)
     assert lines[-len(shown) :] == shown
     assert not any(line.startswith("show: ") for line in told(tmp_path))  # the control
+
+
+def test_a_service_of_this_machine_that_the_command_names_is_told_where_the_run_failed(
+    tmp_path: Path,
+) -> None:
+    asks = ("curl", f"http://localhost:{HERE}/")
+    lines = told(tmp_path, code=7, argv=asks)
+    assert place_of(lines, "agent's own loopback") + 1 == place_of(lines, "show: [[allow]]")
+    assert lines[-1] == f'show: upstream = "127.0.0.1:{HERE}"'
+    assert not any("loopback" in line for line in told(tmp_path, argv=asks))
 
 
 def test_what_is_masked_is_named_only_where_the_run_failed(tmp_path: Path) -> None:
