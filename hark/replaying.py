@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from hark import lending, throwaway
+from hark import throwaway
 from hark.admitting import Ask, admit, own_key
 from hark.bundle.walk import BundleFile
-from hark.errors import BundleError, ConfinementError, ReplayError
+from hark.errors import ConfinementError, ReplayError
 from hark.filing import Files
+from hark.filling import fill
 from hark.keeping import Place, find_place
 from hark.recalled import Recalled, decoded, recall
 from hark.requested import left_out
 from hark.restaging import Given, Staged, giver_of, policy_of, refuse_hostile, stage
 from hark.run import Run, Say
-from hark.visible import visible
 from launcher import offline
 from launcher.played import Piece, Played
 from launcher.report import NeverStarted
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hark.bundle.frame import Frame as Stored
     from hark.bundle.writer import Writer
     from hark.contents import Contents
-    from hark.lending import Lender
     from hark.policy.model import Policy
     from hark.preparation import Prepared
     from hark.replay.canonical import Canonical, Rules
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from hark.replay.renamed import Renaming
     from hark.replay.renames import Renames
     from hark.replay.score import Score
-    from hark.throwaway import Throwaway
     from hark.timing import Moment
     from launcher.surroundings import Surroundings
     from mediator.branching import InForce
@@ -54,8 +52,6 @@ if TYPE_CHECKING:
     from mediator.playback.playback import Playback
     from mediator.playback.report import Divergence, Report
     from mediator.publish import Opened
-
-MAX_UNPACKED: Final = 4 << 30  # bytes of files, whatever a bundle's policy allows
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +118,7 @@ def replay(
     signer = admit(recalled, policy, asked, environ, say=say, ask=ask)
     with throwaway.folders(asked.keep, environ) as folders:
         giver = giver_of(recalled, policy, asked.given, environ)
-        differing = fill(recalled, asked, giver, folders, policy.snapshot.max_bytes)
+        differing = fill(recalled, asked.given.workdir, giver, folders, policy.snapshot.max_bytes)
         staged = stage(recalled, policy, asked.given, folders, environ, giver=giver)
         staged = replace(staged, notes=(*staged.notes, *differing))
         for note in staged.notes:
@@ -130,52 +126,6 @@ def replay(
         place = find_place(asked.output, asked.key, environ, say)
         parts = recalled, staged, asked, place, environ
         return _played(*parts, signer=signer, say=say, meanwhile=meanwhile)
-
-
-def fill(
-    recalled: Recalled, asked: Asked, giver: Lender | None, folders: Throwaway, most: int
-) -> tuple[str, ...]:
-    """Make the project's copy: of the bundle's snapshot, or of the directory that the caller names.
-
-    Returned is what of that directory is not as recorded, in words.
-    """
-    if asked.given.workdir is not None and giver is not None:
-        lending.copied(giver, folders, recalled.left_out)
-        return tuple(_differing(recalled, folders.project)) if recalled.manifest else ()
-    if recalled.snapshot_bytes:
-        _unpack(recalled, folders.project, most)
-    elif recalled.manifest or recalled.start.uncontained:
-        files = f" ({len(recalled.manifest)} files)" if recalled.manifest else ""
-        raise ReplayError(
-            f"there is no copy of its project in the bundle{files}; "
-            "name yours with -workdir DIR: it is copied, and not written"
-        )
-    return ()
-
-
-def _differing(recalled: Recalled, project: str) -> Iterator[str]:
-    """Name the files that are not as recorded: where the replay differs, they are the first to look at."""
-    from hark.snapshot.compare import differences, in_words
-    from hark.snapshot.stored import put_together
-
-    events = (frame.event for frame in _frames(recalled, frozenset((_MANIFEST,))))
-    stored = put_together(events, recalled.start.working_dir)
-    for line in in_words(differences(stored, project)):
-        yield f"not as recorded: {visible(line)}"
-
-
-def _unpack(recalled: Recalled, project: str, most: int) -> None:
-    """Make the files of the bundle's copy. Raises ReplayError where it is not what the bundle says."""
-    from hark.snapshot.extract import extract
-    from hark.snapshot.stored import put_together
-
-    try:
-        with recalled.file.through() as frames:
-            wanted = (frame for frame in frames if frame.kind in {_MANIFEST, _SNAPSHOT})
-            events = (frame.event for frame in _decoded(wanted))
-            extract(put_together(events, recalled.start.working_dir), project, min(most, MAX_UNPACKED))
-    except BundleError as error:
-        raise ReplayError(f"the copy of its project cannot be used: {error}") from None
 
 
 def _played(
@@ -260,9 +210,7 @@ def _decoded(frames: Iterable[Stored]) -> Iterator[Frame]:
         yield Frame(frame.seq, frame.time, decoded(frame))
 
 
-_MANIFEST: Final = 4
 _INPUT: Final = 37
-_SNAPSHOT: Final = 38
 _BULK: Final = frozenset((4, 38, 48))
 """Kinds that playback has no use for and that may be large: files, and what threads read of the clock."""
 

@@ -19,6 +19,7 @@ from hark.admitting import Ask, admit, own_key
 from hark.bundle import outcome
 from hark.bundle.lineage import Lineage
 from hark.errors import ConfinementError, ReplayError
+from hark.filling import fill
 from hark.fork.asking import Asking
 from hark.fork.editing import SOURCE, Editor, made, told
 from hark.fork.forker import Forker, Outward, forker_of, policy_then, refuse_values
@@ -28,7 +29,7 @@ from hark.patch.rewrite import Rewrites
 from hark.patch.where import Side
 from hark.recalled import Recalled, recall
 from hark.replay import jsonform
-from hark.replaying import Asked, Replayed, Turns, fill, pieces
+from hark.replaying import Asked, Replayed, Turns, pieces
 from hark.restaging import Given, giver_of, parsed, refuse_hostile, stage
 from hark.run import Run, Say
 from launcher.played import Played
@@ -108,7 +109,7 @@ def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | Non
     given = asked.given if own is None else _with_grants(asked.given, own.read_paths, own.write_paths)
     with throwaway.folders(asked.keep, environ) as folders:
         giver = giver_of(recalled, recorded, given, environ)
-        differing = fill(recalled, asked, giver, folders, recorded.snapshot.max_bytes)
+        differing = fill(recalled, asked.given.workdir, giver, folders, recorded.snapshot.max_bytes)
         staged = stage(recalled, recorded, given, folders, environ, giver=giver)
         forker = forker_of(staged.prepared, live, wanted.outward, environ, own=own is not None)
         refuse_values(staged.prepared, forker, _written(turn, wanted.rewrites))

@@ -299,6 +299,35 @@ def test_what_of_a_named_directory_is_not_as_recorded_is_named(rootless: Desk) -
     assert "not as recorded: more.txt is not in the recording" in told
 
 
+LEAVES = "cat notes; mkdir out; echo made > out/made; echo more >> notes; rm gone"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_directory_that_has_what_the_run_left_replays_as_it_was(rootless: Desk, *, kept: bool) -> None:
+    rootless.write("notes", "first\n")
+    rootless.write("gone", "")
+    ok(rootless.run(*(() if kept else ("-no-snapshot",)), "--", "sh", "-c", LEAVES))
+    ended = replay(rootless, "-workdir", ".")
+    if kept:
+        assert "REPLAY-EQUAL, " in ok(ended).stderr
+        assert "set back in the copy to what it began with: gone, notes, out/made" in ended.stderr
+        assert "not as recorded" not in ended.stderr
+    else:
+        assert "the bundle has no copy of what it began with: gone, notes; name a directory" in ended.stderr
+    assert (rootless.project / "notes").read_text() == "first\nmore\n"
+
+
+@pytest.mark.attack
+def test_a_file_that_is_not_made_again_is_missed_though_the_directory_has_it(rootless: Desk) -> None:
+    rootless.write("agent.sh", "echo made > out; cat out")
+    ok(rootless.run("--", "sh", "agent.sh"))
+    assert "REPLAY-EQUAL, " in ok(replay(rootless, "-workdir", ".")).stderr, "the control"
+    rootless.write("agent.sh", "cat out; true")
+    told = ok(replay(rootless, "-workdir", "."), 1).stderr
+    assert "file out of event" in told
+    assert "was not made again" in told
+
+
 @pytest.mark.parametrize("policy", ['exec = ["sh", "cat"]'])
 def test_a_run_under_more_or_less_confinement_replays(rootless: Desk, policy: str) -> None:
     rootless.write("policy.toml", f"{policy}\n")
