@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 MAX_HOSTS: Final = 20  # some lines each; the agent's own answers have them too
 MAX_REQUESTS: Final = 3  # tables for single requests, which have five lines each
-_PORT: Final = "# port = 80  # if it is http://; without a port it is https://"
-"""Under a name that was denied when it was asked for: no connection told its port."""
 _NEW: Final = "into {}, or into a file that -policy names"
 _LEFT_OUT: Final = "could be allowed too; `hark policy explain` gives the lines for a URL"
 
@@ -40,8 +38,6 @@ def allowing(denied: Iterable["Denied"], policy: Policy, now: datetime, own: str
 
     `own` is where a policy is looked for when none is named.
     """
-    denied = tuple(denied)
-    portless = {_of_host(one.rule) for one in denied if not one.port}
     found = [(rule, table) for rule, table in _tables(denied) if not _holds(policy, rule, now)]
     hosts = [table for rule, table in found if not rule.methods]
     requests = [table for rule, table in found if rule.methods]
@@ -52,7 +48,6 @@ def allowing(denied: Iterable["Denied"], policy: Policy, now: datetime, own: str
         return Lines(rest=rest)
     where = f"at the end of {policy.source}" if policy.raw else _NEW.format(own)
     lead = f"to allow what was denied, if that is wanted, put this {where}:"
-    chosen = [f"{table}\n{_PORT}" if table in portless else table for table in chosen]
     return Lines(lead, tuple(line for table in chosen for line in table.split("\n")), rest)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from hark.policy.model import HostRule, Secret, Surface
+from hark.policy.model import Secret, Surface
 from mediator.authority import Destination
 from mediator.encodings import Pair
 
@@ -47,17 +47,7 @@ class Held:
         """Say why the value may not go to `target` at all, where `surfaces_for` has None."""
         if self.missing:
             return f"secrets.{self.name} has no value in this fork; name it in the policy that -policy gives"
-        said = f"secrets.{self.name} is not bound to {target}"
-        hosts = self._listed()
-        if not any(one.port != target.port and one.matches(target.host, one.port) for one in hosts):
-            return said
-        words = ", ".join(f'"{one}"' for one in (*hosts, HostRule(target.host, target.port)))
-        return f"{said}; if it may go there, write `hosts = [{words}]` under [secrets.{self.name}]"
-
-    def _listed(self) -> list[HostRule]:
-        """Return the hosts that the policy lists for it; none for a token that was minted in the run."""
-        bound = self.grants[0][0] if len(self.grants) == 1 else ()
-        return [one for one in bound if isinstance(one, HostRule)]
+        return f"secrets.{self.name} is not bound to {target}"
 
     def surfaces_for(self, target: Destination) -> tuple[Surface, ...] | None:
         """Return where the value may stand in a request to `target`; None where it is not bound to it.

@@ -29,7 +29,7 @@ from hark.bisect.message import of_answer, of_request
 from hark.bisect.units import Level
 from hark.bundle import store
 from hark.errors import ForkError, PatchError, ReplayError
-from hark.fork.point import recorded_at
+from hark.fork.point import other_side, recorded_at
 from hark.given import read_given
 from hark.patch.where import Point, Side, answers, find
 from hark.recalled import Recalled, recall
@@ -208,7 +208,10 @@ def _suspect(recalled: Recalled, point: Point) -> Suspect:
     _, recorded, sent = recorded_at(recalled, point)
     message = of_request(sent) if point.side is Side.REQUEST else of_answer(recorded.parts)
     if not message.units():
-        raise ForkError(f"the {point.side.value} of {point.words} has no text in it that could be removed")
+        at = other_side(recalled, point) if point.side is Side.REQUEST else None
+        hint = "" if at is None or not of_answer(recorded.parts).units() else f"; its answer has: -at {at}"
+        what = f"the {point.side.value} of {point.words} has no text in it that could be removed"
+        raise ForkError(f"{what}{hint}")
     return Suspect(point, message)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hark.bundle.events import RequestChunk
 from hark.bundle.hashing import content_hash
-from hark.errors import ForkError
+from hark.errors import ForkError, PatchError
 from hark.patch.apply import Sent, asked, patched_answer
 from hark.patch.model import parse_patch
 from hark.patch.steps import Patch
@@ -52,19 +52,62 @@ def settle(recalled: Recalled, at: str, raw_patch: bytes | None, source: str) ->
     otherwise = Side.REQUEST if patch is None else Side.RESPONSE
     point = find(at, recorded_frames(recalled), on, otherwise=otherwise)
     exchange, recorded, sent = recorded_at(recalled, point)
+    try:
+        return _turned(point, patch, exchange, recorded, sent)
+    except PatchError as error:
+        if patch is None or not _fits(patch, point, recorded, sent):
+            raise
+        raise PatchError(f"{error}; {_other_side(recalled, point, overruled=on is not None)}") from None
+
+
+def _turned(point: Point, patch: Patch | None, exchange: int, recorded: Recorded, sent: Sent) -> Turn:
     notes: tuple[str, ...] = ()
     if point.side is Side.REQUEST:
         _refuse_refused(recorded, point)
         if patch is not None:
             notes = asked(patch, sent).notes
         return Turn(point, exchange, sent, (_asked_live(recorded),), patch, notes)
-    parts = tuple(part for part in recorded.parts if not isinstance(part.piece, Branched))
+    parts = _answer(recorded)
     if patch is not None:
         answer = patched_answer(patch, parts)
         parts, notes = answer.parts, answer.notes
     if not parts or isinstance(parts[0].piece, Withheld):
         raise ForkError(f"nothing of the answer to {point.words} was recorded; fork at its request instead")
     return Turn(point, exchange, sent, parts, patch, notes)
+
+
+def _fits(patch: Patch, point: Point, recorded: Recorded, sent: Sent) -> bool:
+    """Tell whether a patch could be made on the other side of its exchange."""
+    try:
+        if point.side is Side.REQUEST:
+            patched_answer(patch, _answer(recorded))
+        else:
+            asked(patch, sent)
+    except PatchError:
+        return False
+    return True
+
+
+def _other_side(recalled: Recalled, point: Point, *, overruled: bool) -> str:
+    """Say that the text stands on the other side, and what leads there."""
+    other = Side.RESPONSE if point.side is Side.REQUEST else Side.REQUEST
+    at = other_side(recalled, point)
+    where = f'write "on": "{other.value}" in the patch' if overruled or at is None else f"fork with -at {at}"
+    return f"this is the {point.side.value} of {point.words}, and its {other.value} has it: {where}"
+
+
+def other_side(recalled: Recalled, point: Point) -> int | None:
+    """Return the event that names the other side of a point's exchange; None where it is no branch point."""
+    if point.side is Side.RESPONSE:
+        return point.request
+    try:
+        return find(str(point.request), recorded_frames(recalled), Side.RESPONSE).at
+    except ForkError:
+        return None
+
+
+def _answer(recorded: Recorded) -> tuple[Part, ...]:
+    return tuple(part for part in recorded.parts if not isinstance(part.piece, Branched))
 
 
 def recorded_at(recalled: Recalled, point: Point) -> tuple[int, Recorded, Sent]:
@@ -98,7 +141,7 @@ def _asked_live(recorded: Recorded) -> Part:
 
 
 def _began_early(recorded: Recorded) -> bool:
-    answer = [part for part in recorded.parts if not isinstance(part.piece, Branched)]
+    answer = _answer(recorded)
     return recorded.end is not None and bool(answer) and answer[0].seq < recorded.end.seq
 
 

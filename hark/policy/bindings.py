@@ -103,25 +103,14 @@ def _bound_to(name: str, rules: Sequence[Rule]) -> "Callable[[Node], HostRule]":
             rule for rule in rules if bound.port in rule.ports and pattern_covers(rule.host, bound.host)
         ]
         if not covering:
-            node.fail(_unreachable(name, bound, rules))
+            node.fail(
+                f'secrets.{name} is bound to {bound}, which nothing allows; add "{bound}" to allow_hosts'
+            )
         if all(rule.speaks is Speaks.TCP for rule in covering):
             node.fail(f"secrets.{name} is bound to {bound}, which speaks tcp: {_NOT_IN_TCP}")
         return bound
 
     return read
-
-
-def _unreachable(name: str, bound: HostRule, rules: Sequence[Rule]) -> str:
-    """Say what to write for a secret whose host is not allowed, or is on other ports alone."""
-    said = f"secrets.{name} is bound to {bound}"
-    near = [rule for rule in rules if rule.speaks is Speaks.WEB and pattern_covers(rule.host, bound.host)]
-    others = sorted({port for rule in near for port in rule.ports})
-    if not others:
-        return f'{said}, which nothing allows; add "{bound}" to allow_hosts'
-    listed = ", ".join(map(str, others))
-    hosts = ", ".join(f'"{HostRule(bound.host, port)}"' for port in others)
-    where = f"{bound.host} is allowed on port {listed}, not on {bound.port}"
-    return f"{said}, and {where}; write hosts = [{hosts}]"
 
 
 def _surfaces(table: dict[str, Node]) -> tuple[Surface, ...]:

@@ -15,7 +15,6 @@ from hark import describe
 from hark.bundle import events as ev
 from hark.bundle.alike import ALIKE, Alike
 from hark.bundle.bounds import RunEnd, kind_name
-from hark.bundle.fields import NO_MAP
 from hark.bundle.frame import Frame
 from hark.bundle.outcome import succeeded
 from hark.report.markup import inside, shown
@@ -72,14 +71,13 @@ class Listing:
 
 def write(out: BinaryIO, frames: Iterable[Frame], bundle: str, events: int, first: int = 0) -> None:
     """Write the markup of a run's events, all from the `first` on or whole groups of them."""
-    listing, pieces, alike = Listing(bundle, events, first), list[bytes](), Alike()
+    listing, pieces, alike = Listing(bundle, events, first), list[str](), Alike()
     for frame in frames:
-        event = alike.decode(frame) if frame.payload else None
-        pieces.append(listing.add(frame, event).encode())  # each by itself: one that is not ASCII widens all
+        pieces.append(listing.add(frame, alike.decode(frame) if frame.payload else None))
         if len(pieces) == GROUP:
-            out.write(b"".join(pieces))
+            out.write("".join(pieces).encode())
             pieces.clear()
-    out.write(b"".join((*pieces, listing.end().encode())))
+    out.write("".join((*pieces, listing.end())).encode())
 
 
 def _told(event: ev.Event | ev.Unknown | None, kind: int) -> tuple[str, str]:
@@ -87,7 +85,7 @@ def _told(event: ev.Event | ev.Unknown | None, kind: int) -> tuple[str, str]:
     number, words, fields = None, TAKEN_OUT, ""
     if event is not None:
         words, number = describe.line(event), describe.exchange_of(event)
-        words = inside(words) if len(words) <= MAX_LINE else f"{inside(words[: MAX_LINE - 1])}&hellip;"
+        words = inside(words if len(words) <= MAX_LINE else f"{words[: MAX_LINE - 1]}…")
         fields = inside("\n".join(describe.detail(event)))
     exchange = "" if number is None else f"#{number}"
     middle = f"</i><em>{kind_name(kind)}</em><u>{exchange}</u><span>{words}</span></summary><pre>{fields}"
@@ -104,9 +102,6 @@ def _cut(event: Any, size: int) -> Any:
         return None
     if isinstance(event, ev.Unknown):
         return event if size <= MAX_FIELD else event._replace(payload=event.payload[:MAX_FIELD])
-    many = _MANY[type(event)]
-    if size <= MAX_FIELD and (not many or all(len(event[at]) <= MAX_MANY for at in many)):
-        return event  # nearly all
     changed: dict[str, Any] = {}
     for name, value in zip(event._fields, event, strict=True):
         if isinstance(value, bytes | str):
@@ -118,13 +113,6 @@ def _cut(event: Any, size: int) -> Any:
         elif isinstance(value, tuple) and len(value) > MAX_MANY:
             changed[name] = value[:MAX_MANY]
     return event._replace(**changed) if changed else event
-
-
-_MANY: Final[dict[type[Any], list[int]]] = {
-    kind.event: [at for at, shape in enumerate(kind.layout.values()) if shape.zero in ((), NO_MAP)]
-    for kind in ev.KINDS
-}
-"""Which fields of an event are lists and maps."""
 
 
 def _tone(event: ev.Event | ev.Unknown | None) -> str:

@@ -64,18 +64,6 @@ def test_without_a_policy_the_user_is_told_to_write_one():
     assert lines.pasted == ("[[allow]]", 'host = "a.example"')
 
 
-def test_a_name_that_was_only_asked_for_is_shown_with_the_other_port_of_the_web():
-    asked = Denied("a.example", 0, "dns", 1, "a.example", "no", "")
-    shown_as = '[[allow]]\nhost = "a.example"'
-    assert shown([denied("a.example")]) == shown_as
-    with_port = shown([asked])
-    assert with_port.startswith(f"{shown_as}\n# port = 80  # if it is http://")
-    (rule,) = read(with_port).allow
-    assert rule.ports == (443,)
-    (rule,) = read(with_port.replace("# port", "port")).allow
-    assert rule.ports == (80,)
-
-
 def test_what_the_policy_in_force_allows_by_now_is_not_advised():
     assert shown([denied("a.example")], 'allow_hosts = ["a.example"]') == ""
     assert shown([denied("a.example")], 'allow_hosts = ["b.example"]') == '[[allow]]\nhost = "a.example"'

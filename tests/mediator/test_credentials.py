@@ -63,7 +63,7 @@ def test_a_placeholder_is_replaced_for_its_own_host(broker: Broker) -> None:
 def test_a_placeholder_is_refused_for_any_other_host_or_port(broker: Broker, target: Destination) -> None:
     refused = broker.inject([(b"Authorization", MINE.placeholder.encode())], target)
     assert isinstance(refused, Refused)
-    assert refused.reason.partition(";")[0] == f"secrets.API_KEY is not bound to {target}"
+    assert refused.reason == f"secrets.API_KEY is not bound to {target}"
 
 
 def test_one_placeholder_of_two_that_is_not_bound_refuses_the_request(broker: Broker) -> None:

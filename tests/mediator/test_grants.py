@@ -58,18 +58,6 @@ def test_anywhere_else_the_reason_says_what_to_write() -> None:
     assert '"query"' in reason
 
 
-def test_for_another_port_of_its_own_host_the_reason_has_the_line_to_write() -> None:
-    hosts = (HostRule("*.example.test", 8443), HostRule(GIT.host))
-    held = held_of(Secret("KEY", HELD.value, HELD.placeholder, hosts, (HEADER,)))
-    here = Destination(API.host, 80)
-    assert pair_of(held, here, HEADER).refusal == (
-        "secrets.KEY is not bound to api.example.test:80; if it may go there, write "
-        '`hosts = ["*.example.test:8443", "git.example.test", "api.example.test:80"]` under [secrets.KEY]'
-    )
-    assert pair_of(held, Destination("evil.test", 443), HEADER).refusal.endswith("not bound to evil.test:443")
-    assert pair_of(HELD, here, HEADER).refusal.endswith("not bound to api.example.test:80")
-
-
 def test_a_secret_of_the_policy_has_one_grant_and_shows_no_value() -> None:
     held = held_of(Secret("KEY", HELD.value, HELD.placeholder, (HostRule(API.host),), (QUERY,)))
     assert held.grants == (((HostRule(API.host),), (QUERY,)),)

@@ -240,6 +240,11 @@ def test_a_message_without_text_cannot_be_bisected(tmp_path: Path) -> None:
         run(tmp_path, path)
 
 
+def test_a_request_without_text_names_its_answer(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ForkError, match=r"no text in it that could be removed; its answer has: -at 5$"):
+        run(tmp_path, path, at="4")
+
+
 def test_without_a_folder_there_is_one_beside_the_runs(tmp_path: Path, path: str) -> None:
     session, said = run(tmp_path, path, replay=Asked(path, trust=True))
     assert session.folder.startswith(str(tmp_path / "state" / "hark" / "bisections"))

@@ -55,6 +55,30 @@ def test_a_patch_that_matches_nothing_is_an_error_here(tmp_path: Path) -> None:
         settled(tmp_path, "last-request", b'{"replace": "madam", "with": "x", "on": "request"}')
 
 
+@pytest.mark.parametrize(
+    ("at", "patch", "words"),
+    [
+        (
+            0,
+            b'{"replace": "sir", "with": "x"}',
+            "the request of POST api.example/v1 (event {0}), and its response has it: fork with -at {1}",
+        ),
+        (0, b'{"replace": "sir", "with": "x", "on": "request"}', 'write "on": "response" in the patch'),
+        (1, b'{"replace": "ask", "with": "x"}', "and its request has it: fork with -at {0}"),
+        (1, b'{"replace": "ask", "with": "x", "on": "response"}', 'write "on": "request" in the patch'),
+    ],
+)
+def test_a_patch_that_fits_the_other_side_is_told_where_that_is(
+    tmp_path: Path, at: int, patch: bytes, words: str
+) -> None:
+    first = settled(tmp_path, "api.example/v1").point.request
+    with pytest.raises(PatchError) as caught:
+        settled(tmp_path, str(first + at), patch)
+    assert words.format(first, first + 1) in str(caught.value)
+    if "-at" in words:
+        assert settled(tmp_path, str(first + 1 - at), patch).patch_hash
+
+
 def test_what_was_refused_is_no_branch_point(tmp_path: Path) -> None:
     events = exchange(1, error="refused: no rule")
     with pytest.raises(ForkError, match="was refused by the policy"):

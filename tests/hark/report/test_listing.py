@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from hark.bundle import events as ev
-from hark.report.listing import GROUP, MAX_FIELD, MAX_LINE, MAX_MANY
+from hark.report.listing import GROUP, MAX_FIELD
 from tests.hark.report.story import events, made
 
 
@@ -35,17 +35,3 @@ def test_a_long_field_is_cut_and_it_is_said_how_all_of_it_is_had(tmp_path: Path)
     page = listed(tmp_path / "run.hark", ev.LlmResponseChunk(0, b"x" * (MAX_FIELD + 1), exchange=1))
     assert "cut here; all of it: hark inspect -seq 4 run.hark" in page
     assert "cut here" not in listed(tmp_path / "short.hark", ev.LlmResponseChunk(0, b"x", exchange=1))
-
-
-def test_a_list_of_many_items_is_cut_however_short_they_are(tmp_path: Path) -> None:
-    arguments = tuple(str(at % 10) for at in range(MAX_MANY + 1))
-    page = listed(tmp_path / "run.hark", ev.EgressAttempt("a.example", 443, "tls", arguments=arguments))
-    assert "cut here; all of it: hark inspect -seq 4 run.hark" in page
-    whole = ev.EgressAttempt("a.example", 443, "tls", arguments=arguments[1:])
-    assert "cut here" not in listed(tmp_path / "whole.hark", whole)
-
-
-def test_a_long_line_is_cut_and_text_of_any_language_stands_as_it_is(tmp_path: Path) -> None:
-    page = listed(tmp_path / "run.hark", ev.DnsQuery("ü" * 500, "A", 1), ev.DnsQuery("字.example", "A", 1))
-    assert f"<span>A {'ü' * (MAX_LINE - 3)}&hellip;</span>" in page
-    assert "<span>A 字.example</span>" in page
