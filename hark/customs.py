@@ -50,7 +50,10 @@ PROTECTED: Final = (
 """Paths that git, an editor, a shell or another agent acts on without being asked."""
 NAMED: Final = (
     *(".gdbinit", ".gdbearlyinit", ".lldbinit", ".yarnrc.yml", ".yarnrc", ".pnpmfile.cjs"),
-    *(".cargo/config.toml", ".cargo/config", ".code-workspace"),
+    *(".cargo/config.toml", ".cargo/config", ".code-workspace", ".npmrc", ".bundle/config", ".vim"),
+    # what shells of languages, debuggers and typesetters run when they start in the folder
+    *(".Rprofile", ".Renviron", ".irbrc", ".pryrc", ".pdbrc", ".pdbrc.py", ".ghci", ".octaverc"),
+    *(".latexmkrc", "latexmkrc"),
 )
 """Ends of paths that others act on too, and that an agent may have to change: only named at the end."""
 _ENDINGS: Final = (".code-workspace", *(f"/{name}" for name in (*PROTECTED, *NAMED)))

@@ -61,6 +61,15 @@ def test_what_is_no_file_holds_nothing(tmp_path):
         "sub/.hg/hgrc",
         "x.code-workspace",
         ".cargo/config",
+        "sub/.npmrc",
+        ".Rprofile",
+        ".irbrc",
+        ".pryrc",
+        ".pdbrc",
+        ".ghci",
+        ".latexmkrc",
+        ".octaverc",
+        ".vim",
     ],
 )
 def test_names_that_other_programs_act_on(tmp_path, name):
