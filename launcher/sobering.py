@@ -1,8 +1,9 @@
 """What puts a terminal right when an agent has written to it: what is said next must be seen. No IO.
 
 An agent may end within a string that the terminal still collects (`ESC ]`), conceal what follows, leave the
-other screen on, scroll within one line, or give text the colour of its background. `Sober` sees what it
-writes and says what to send behind it: nothing, where it wrote text alone.
+other screen on, scroll within one line, give text the colour of its background, or have the terminal type by
+itself: what the mouse does, brackets around what is pasted. `Sober` sees what it writes and says what to send
+behind it: nothing, where it wrote text alone.
 
 Not done here: a picture that looks like hark's own lines. Codes are those of ECMA-48 and xterm's ctlseqs.
 """
@@ -18,6 +19,9 @@ NORMAL: Final = (
     b"\x1b[?1047l"  # the main screen; the cursor stays, as with 1049 it might not
     b"\x1b[!p"  # soft reset: margins, origin, insertion, cursor, attributes
     b"\x1b[?25h\x1b[?7h\x1b[?5l\x1b[4l\x1b[0m"  # again, for terminals without one
+    b"\x1b[?9;1000;1001;1002;1003;1004;1005;1006;1015;1016l"  # no reports of mouse and focus, in any form
+    b"\x1b[?2004l"  # what is pasted arrives alone
+    b"\x1b[>4m\x1b[=0u"  # keys are spelled as ever: xterm's modifyOtherKeys, kitty's protocol
     b"\x1b[J"  # what stands below would show through
 )
 COLOURS: Final = b"\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\"  # palette, text, background

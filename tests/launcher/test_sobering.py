@@ -1,5 +1,6 @@
 """What an agent leaves a terminal in does not hide what is said next."""
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,7 @@ LEFT = {
     "the other screen": b"\x1b[?1049h",
     "one line that scrolls": b"\x1b[1;1r",
     "another set of letters": b"\x1b(0",
+    "reports of the mouse": b"\x1b[?1003h\x1b[?1006h",
 }
 
 
@@ -40,6 +42,16 @@ def test_whatever_an_escape_may_have_left_is_ended_however_it_is_cut(left: bytes
     assert whole.ending().endswith(COLOURS) == (b"\x1b]" in left)
 
 
+@pytest.mark.parametrize(
+    "mode", [9, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016, 1047, 2004], ids=str
+)
+def test_what_a_terminal_would_type_by_itself_is_off(mode: int) -> None:
+    sober = Sober()
+    sober.see(b"\x1b[?%dh" % mode)
+    off = re.findall(rb"\x1b\[\?([0-9;]+)l", sober.ending())
+    assert str(mode).encode() in b";".join(off).split(b";")
+
+
 @pytest.mark.attack
 @pytest.mark.parametrize("left", ["", "\\033]0;"])
 def test_the_end_is_said_on_a_terminal_that_listens(left: str) -> None:
@@ -48,8 +60,11 @@ def test_the_end_is_said_on_a_terminal_that_listens(left: str) -> None:
     assert (STRING_ENDS.decode() in shown) == bool(left)
 
 
-def shown_by_tmux(folder: Path, data: bytes) -> str:
-    """What a real terminal shows in the end."""
+SCREEN = ("capture-pane", "-p", "-e")
+
+
+def shown_by_tmux(folder: Path, data: bytes, ask: tuple[str, ...] = SCREEN, tries: int = 20) -> str:
+    """What a real terminal shows in the end, or says to `ask` then."""
     (folder / "data").write_bytes(data)
     socket = str(folder / "socket")
     command = ["tmux", "-S", socket, "-f", "/dev/null"]
@@ -71,10 +86,8 @@ def shown_by_tmux(folder: Path, data: bytes) -> str:
         while not (folder / "done").exists():
             time.sleep(0.05)
         shown = ""
-        for _ in range(20):
-            shown = subprocess.run(
-                [*command, "capture-pane", "-p", "-e"], check=True, capture_output=True, text=True
-            ).stdout
+        for _ in range(tries):
+            shown = subprocess.run([*command, *ask], check=True, capture_output=True, text=True).stdout
             if "report" in shown:
                 break
             time.sleep(0.05)
@@ -98,3 +111,16 @@ def test_a_real_terminal_shows_what_is_said_next_and_did_not_before(name: str) -
     assert "\x1b[8m" not in clean
     assert "hark's report" not in hidden or "\x1b[8m" in hidden or "text" not in hidden
     assert "text" in clean
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="no terminal emulator here")
+def test_a_real_terminal_reports_no_mouse_afterwards_and_did_before() -> None:
+    sober, left = Sober(), b"\x1b[?1003h\x1b[?1006h\x1b[?1005h"
+    sober.see(left)
+    seen = "#{?#{==:#{cursor_x},4},report ,}"  # once what comes last has been shown
+    ask = ("display-message", "-p", seen + "#{mouse_any_flag}#{mouse_sgr_flag}#{mouse_utf8_flag}")
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        clean = shown_by_tmux(Path(one), left + sober.ending() + b"last", ask, 1200)
+        reporting = shown_by_tmux(Path(two), left + b"last", ask, 1200)
+    assert clean.split() == ["report", "000"]
+    assert reporting.split() == ["report", "111"]
