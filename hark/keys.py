@@ -49,20 +49,25 @@ def name(public: bytes) -> str:
     return "-".join(WORDS[bits >> shift & (1 << BITS_A_WORD) - 1] for shift in shifts)
 
 
-def public_from(text: str) -> bytes:
-    """What `-key HEX|FILE` means: 64 hex digits, or the name of a key file (`./` in front settles doubts)."""
+def public_from(text: str, option: str = "-key ") -> bytes:
+    """What `-key HEX|FILE` means: 64 hex digits, or the name of a key file (`./` in front settles doubts).
+
+    `option` stands in front of it in an error.
+    """
     if len(text) == HEX_DIGITS and not set(text.lower()) - set("0123456789abcdef"):
         return bytes.fromhex(text)
     try:
         fd = open_regular(text)
     except FileNotFoundError:
-        raise UsageError(f"-key {text} is neither {HEX_DIGITS} hex digits nor a file that exists") from None
+        raise UsageError(
+            f"{option}{text} is neither {HEX_DIGITS} hex digits nor a file that exists"
+        ) from None
     except OSError as error:
-        raise UsageError(f"cannot read -key {text}: {error.strerror}") from None
+        raise UsageError(f"cannot read {option}{text}: {error.strerror}") from None
     try:
         return parse_public_key(_read(fd))
     except BundleError as error:
-        raise UsageError(f"-key {text}: {error}") from None
+        raise UsageError(f"{option}{text}: {error}") from None
     finally:
         os.close(fd)
 

@@ -28,6 +28,8 @@ _LOOKED_LIKE: Final = (NAME, "hark.toml")
 
 def read_policy(named: str | None, environ: Mapping[str, str], *, allow_all: bool = False) -> Policy:
     """Return the policy of a run; its source is the path that it was read from. Raises PolicyError."""
+    if named == "":
+        raise PolicyError("-policy is empty; name a file, or leave it out")
     path = named if named is not None else _own(environ)
     policy = Policy() if path is None else load(path)
     return replace(policy, allow_all=True) if allow_all else policy

@@ -110,7 +110,8 @@ def _kinds(names: tuple[str, ...]) -> frozenset[int]:
             found.add(by_name[name.lower()])
         else:
             sentence = f"there is no kind {name!r} among those that `hark inspect` prints"
-            raise UsageError(unknown(sentence, name, tuple(KIND_NAMES.values())))
+            listed = ", ".join(sorted(KIND_NAMES.values()))
+            raise UsageError(f"{unknown(sentence, name, tuple(KIND_NAMES.values()))} (there are: {listed})")
     return frozenset(found)
 
 

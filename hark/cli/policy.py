@@ -42,11 +42,8 @@ def run(args: Args) -> int:
     from hark.policy_file import load
 
     what, url = args.positional("check|explain|derive"), args.optional("URL")
-    if what not in ("check", "explain", "derive"):
-        raise UsageError(
-            f"hark policy has no {what!r}; write hark policy check FILE, hark policy explain FILE URL or "
-            "hark policy derive BUNDLE"
-        )
+    if what == "explain" and "://" in args.positional("FILE"):
+        raise UsageError("the policy comes first: hark policy explain FILE URL")
     if what != "explain" and (url is not None or args.texts("method")):
         raise UsageError(f"hark policy {what} takes a FILE alone; URL and -method belong to explain")
     if what == "explain" and url is None:

@@ -188,22 +188,39 @@ class _Reader:
         """The words that are not options, as positional arguments or as the command to start."""
         if self.spec.command:
             if not self.places:
-                raise UsageError(f"hark {self.spec.name} needs a command to run: {usage(self.spec)}")
+                raise UsageError(f"hark {self.spec.name} needs a command to run: {short(self.spec)}")
             return {}, tuple(self.places)
         found: dict[str, str | None] = {}
         for index, place in enumerate(self.spec.positionals):
             found[place.name] = self.places[index] if index < len(self.places) else None
             if found[place.name] is None and not place.optional:
-                raise UsageError(f"hark {self.spec.name} needs {place.name}: {usage(self.spec)}")
+                raise UsageError(f"hark {self.spec.name} needs {place.name}: {short(self.spec)}")
+            self._check_choice(place, found[place.name])
         if len(self.places) > len(found):
             extra = self.places[len(found)]
-            raise UsageError(f"hark {self.spec.name} has no use for {extra!r}: {usage(self.spec)}")
+            raise UsageError(f"hark {self.spec.name} has no use for {extra!r}: {short(self.spec)}")
         return found, ()
+
+    def _check_choice(self, place: Positional, word: str | None) -> None:
+        """Refuse a word that is none of those that the argument's name lists; what stands in capitals is no word."""
+        choices = place.name.split("|")
+        if word is not None and len(choices) > 1 and place.name.islower() and word not in choices:
+            sentence = unknown(f"hark {self.spec.name} has no {word!r}", word, choices)
+            raise UsageError(f"{sentence}; it is one of {', '.join(choices)}: {short(self.spec)}")
 
 
 def usage(spec: Spec) -> str:
     """The command's usage line."""
     return " ".join(usage_parts(spec))
+
+
+def short(spec: Spec) -> str:
+    """The usage line for an error: what must be there, and where the rest is told."""
+    parts = ["hark", spec.name]
+    parts += [f"-{option.name} {option.value}".rstrip() for option in spec.options if option.required]
+    if any(not option.required for option in spec.options):
+        parts.append("[OPTION]...")
+    return f"{' '.join(parts + _places(spec))} (`hark help {spec.name}` lists the options)"
 
 
 def usage_parts(spec: Spec) -> list[str]:
@@ -213,10 +230,12 @@ def usage_parts(spec: Spec) -> list[str]:
         shown = f"-{option.name} {option.value}".rstrip()
         bracketed = shown if option.required else f"[{shown}]"
         parts.append(f"{bracketed}..." if option.repeat else bracketed)
-    parts += [f"[{place.name}]" if place.optional else place.name for place in spec.positionals]
-    if spec.command:
-        parts += ["[--]", "COMMAND..."]
-    return parts
+    return parts + _places(spec)
+
+
+def _places(spec: Spec) -> list[str]:
+    parts = [f"[{place.name}]" if place.optional else place.name for place in spec.positionals]
+    return [*parts, "[--]", "COMMAND..."] if spec.command else parts
 
 
 def unknown(sentence: str, name: str, known: Mapping[str, object] | Sequence[str], *, dash: str = "") -> str:

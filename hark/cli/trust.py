@@ -51,7 +51,7 @@ def _signer(given: str) -> bytes:
 
     path = located(given)
     if not os.path.isfile(path) or _is_key_file(path):
-        return keys.public_from(given)
+        return keys.public_from(given, "")
     result = verify(path)
     if result.verdict == BROKEN:
         raise BundleError(f"nobody is trusted for a bundle that does not verify: {result.line()}")

@@ -98,3 +98,8 @@ def test_a_policy_that_cannot_be_read_is_named(tmp_path):
         load(str(tmp_path / "none.toml"))
     with pytest.raises(PolicyError, match="cannot read policy"):
         load(str(tmp_path))
+
+
+def test_a_policy_option_that_is_empty_is_refused_with_what_to_do(environ):
+    with pytest.raises(PolicyError, match="-policy is empty; name a file, or leave it out"):
+        read_policy("", environ)

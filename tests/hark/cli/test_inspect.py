@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from hark.bundle import events as ev
+from hark.bundle.bounds import KIND_NAMES
 from tests.hark.cli import sample
 from tests.hark.cli.program import hark
 
@@ -58,10 +59,12 @@ def test_n_stops_and_kind_selects_by_name_in_any_case_or_by_number(bundle):
 def test_an_unknown_kind_names_the_nearest(bundle):
     none = "among those that `hark inspect` prints"
     for name in ("DnsQuerry", "dnsquerry"):
-        assert hark("inspect", "-kind", name, bundle) == (
-            2, "", f"hark: there is no kind '{name}' {none}; did you mean DnsQuery?\n"
-        )  # fmt: skip
-    assert hark("inspect", "-kind", "nosuch", bundle).err == f"hark: there is no kind 'nosuch' {none}\n"
+        code, out, err = hark("inspect", "-kind", name, bundle)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"hark: there is no kind '{name}' {none}; did you mean DnsQuery? (there are: ")
+    err = hark("inspect", "-kind", "nosuch", bundle).err
+    assert err.startswith(f"hark: there is no kind 'nosuch' {none} (there are: ")
+    assert all(name in err for name in KIND_NAMES.values())
 
 
 def test_a_kind_that_no_byte_holds_is_refused_and_one_that_is_merely_unknown_is_not(bundle):

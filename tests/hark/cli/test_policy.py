@@ -46,6 +46,8 @@ def test_a_file_that_is_no_policy_is_refused_with_its_place(tmp_path):
         (("check", "FILE", "https://a.example"), "takes a FILE alone"),
         (("check", "FILE", "-method", "GET"), "takes a FILE alone"),
         (("explain", "FILE"), "needs a FILE and a URL"),
+        (("explain", "https://a.example", "FILE"), "the policy comes first: hark policy explain FILE URL"),
+        (("foo",), "hark policy has no 'foo'; it is one of check, explain, derive"),
         (("check",), "needs FILE"),
         (("derive", "FILE", "https://a.example"), "takes a FILE alone"),
     ],

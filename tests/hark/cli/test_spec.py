@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.cli.spec import Option, Positional, Spec, parse, unknown, usage
+from hark.cli.spec import Option, Positional, Spec, parse, short, unknown
 from hark.errors import UsageError
 
 SPEC = Spec(
@@ -90,8 +90,8 @@ def test_a_lone_dash_is_a_positional():
         ),
         (["-out", "--", "thing"], "-out needs a value, and -- is an option (if you mean it: -out=--)"),
         (["-json=yes", "thing"], "-json is a switch and takes no value"),
-        ([], f"hark check needs THING: {usage(SPEC)}"),
-        (["a", "b", "c"], f"hark check has no use for 'c': {usage(SPEC)}"),
+        ([], f"hark check needs THING: {short(SPEC)}"),
+        (["a", "b", "c"], f"hark check has no use for 'c': {short(SPEC)}"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_refused_in_one_sentence(words, sentence):
@@ -154,3 +154,26 @@ def test_a_help_word_of_the_command_to_run_belongs_to_that_command():
 def test_asking_for_an_option_that_the_table_lacks_is_a_bug_and_raises():
     with pytest.raises(KeyError):
         parse(SPEC, ["thing"]).text("nosuch")
+
+
+def test_an_error_shows_what_must_be_there_and_not_every_option():
+    options = (Option("at", "", "EVENT", required=True), *(Option(f"o{n}", "", "X") for n in range(30)))
+    spec = Spec("fork", "", options, (Positional("BUNDLE", ""), Positional("MORE", "", optional=True)))
+    line = "hark fork -at EVENT [OPTION]... BUNDLE [MORE] (`hark help fork` lists the options)"
+    assert short(spec) == line
+    with pytest.raises(UsageError) as caught:
+        parse(spec, ["-at", "1"])
+    assert str(caught.value) == f"hark fork needs BUNDLE: {line}"
+    assert short(Spec("run", "", command="the command")).startswith("hark run [--] COMMAND... (")
+
+
+def test_an_argument_that_is_one_of_a_few_words_is_refused_with_those_words_before_others_are_missed():
+    spec = Spec("policy", "", (), (Positional("check|explain", ""), Positional("FILE", "")))
+    with pytest.raises(UsageError) as caught:
+        parse(spec, ["chek"])
+    assert str(caught.value).startswith(
+        "hark policy has no 'chek'; did you mean check?; it is one of check, explain:"
+    )
+    assert parse(spec, ["check", "x"]).positional("FILE") == "x"
+    either = Spec("trust", "", (), (Positional("BUNDLE|KEY", ""),))
+    assert parse(either, ["x"]).positional("BUNDLE|KEY") == "x"

@@ -43,3 +43,10 @@ def test_nobody_is_trusted_for_a_bundle_that_is_broken_or_unsigned(tmp_path):
 @pytest.mark.parametrize("words", [[], ["-list", HEX], ["beef"]])
 def test_words_that_name_no_key_are_usage(tmp_path, words):
     assert trust(tmp_path, *words).code == 2
+
+
+def test_what_is_neither_bundle_nor_key_is_named_without_an_option_that_nobody_gave(tmp_path):
+    refused = trust(tmp_path, "nope")
+    assert (refused.code, refused.err) == (
+        2, "hark: nope is neither 64 hex digits nor a file that exists\n"
+    )  # fmt: skip
