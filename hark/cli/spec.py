@@ -202,7 +202,7 @@ class _Reader:
         return found, ()
 
     def _check_choice(self, place: Positional, word: str | None) -> None:
-        """Refuse a word that is none of those that the argument's name lists; what stands in capitals is no word."""
+        """Refuse a word that is none of those that the name lists; what stands in capitals is no word."""
         choices = place.name.split("|")
         if word is not None and len(choices) > 1 and place.name.islower() and word not in choices:
             sentence = unknown(f"hark {self.spec.name} has no {word!r}", word, choices)
