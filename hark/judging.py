@@ -23,6 +23,7 @@ from hark.replay.treatment import EXIT, FILE, PROGRAM
 from hark.replay.whose import Process, whose
 from hark.replaying import Course, frames_of, recorded_frames
 from hark.requested import listed
+from hark.run import EXIT_RECORDER
 from hark.summary import signal_name
 from hark.visible import visible
 
@@ -68,7 +69,9 @@ class Judgement:
         """The exit code of `hark replay`."""
         if self.why:
             return EXIT_DIVERGED if self.course.interrupted is None else 128 + self.course.interrupted
-        return EXIT_TRUNCATED if self.course.recalled.truncated else 0
+        if self.course.recalled.truncated:
+            return EXIT_TRUNCATED
+        return 0 if self.course.moved else EXIT_RECORDER
 
     def lines(self) -> list[str]:
         """What a person is told; the verdict stands first."""

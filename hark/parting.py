@@ -38,6 +38,8 @@ class Parting:
     """What the agent's shims said; None where it had none."""
     say: Callable[[str], None]
     show: Callable[[str], None]
+    is_kept: bool = True
+    """Whether what the agent worked on stays: nobody acts on what stands in a copy that is thrown away."""
 
     def tell(
         self,
@@ -52,7 +54,7 @@ class Parting:
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
-        for path, count in self._changes(before).items():
+        for path, count in self._changes(before).items() if self.is_kept else ():
             self.say(summary.acted_on(self._named(path), count))
         for line in determinism.said(self.prepared.controlled, self.log, ended.unreached):
             self.say(line)

@@ -93,6 +93,8 @@ class Course:
     """Whether the agent did all that was recorded, and more than a recording that breaks off has."""
     left_out: tuple[str, ...] = ()
     """What the policy's `[replay]` leaves out of the comparison: headers and JSON paths."""
+    moved: bool = True
+    """Whether the replay's own bundle lies where it was asked for."""
     interrupted: int | None = None
     """The signal that somebody sent meanwhile."""
     uncontained: bool = False
@@ -351,11 +353,11 @@ class Replayed(Run):
 
     def course(self, signer: str, staged: Staged, asked: Asked) -> Course:
         """Return how it went, once `play` has returned."""
-        output = self.place.path if self.destination is None else self.destination.path
         return Course(
             recalled=self._recalled,
             signer=signer,
-            bundle=output,
+            bundle=self.lies_at,
+            moved=self.is_moved,
             report=self.playback.report(),
             packets=self._packets,
             rules=self.rules,

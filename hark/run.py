@@ -110,6 +110,10 @@ class Run:
         """Done while the agent starts. MUST be quick: nobody waits for the agent's end until it returns."""
         self.began_at = 0
         """Unix nanoseconds at which the times of the record's events begin to count."""
+        self.is_kept = True
+        """Whether what the agent worked on is there when it has ended."""
+        self.lies_at = place.path
+        """Where the record lies; elsewhere once it was moved."""
         # Held open from before the agent starts, but opened after the fork: no process inside has it.
         self.destination: Destination | None = None
 
@@ -218,7 +222,7 @@ class Run:
     ) -> None:
         """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
         log = self.boundary.log if self.plan.shim else None
-        parting = Parting(self.prepared, self.policy, self.files, log, self.say, self.show)
+        parting = Parting(self.prepared, self.policy, self.files, log, self.say, self.show, self.is_kept)
         parting.tell(mediator.summary(), ended, before, folders, code)
 
     def _attend(self, mediator: Mediator) -> Ended:
@@ -431,20 +435,25 @@ class Run:
             writer.append(RunEnd(ended_at=time.time_ns(), exit_code=code, reason=reason))
             sealed = writer.seal(reason, self.place.key)
         except RecordError as error:
-            self.say(f"the record was not sealed: {error}; what there is lies in {self.place.path}")
+            self.failure = self.failure or f"the record was not sealed: {error}"
+            self.say(f"the record was not sealed: {error}; what there is lies in {self.lies_at}")
             return False
-        kept = self.place.path
         if self.destination is not None:
             try:
-                self.destination.deliver(kept)  # before the lock goes: until then no clean-up takes it away
+                self.destination.deliver(self.lies_at)  # while the lock is held no clean-up takes it away
             except RecordError as error:
                 self.say(str(error))
                 return False
-            kept = self.destination.path
+            self.lies_at = self.destination.path
         writer.close()
-        self.say(f"recorded {sealed.leaf_count} events in {kept}")
-        self._anchor(kept, sealed.tree_head)
+        self.say(f"recorded {sealed.leaf_count} events in {self.lies_at}")
+        self._anchor(self.lies_at, sealed.tree_head)
         return True
+
+    @property
+    def is_moved(self) -> bool:
+        """Tell whether the record lies where it was asked for."""
+        return self.destination is None or self.lies_at == self.destination.path
 
     def _anchor(self, path: str, head: TreeHead | None) -> None:
         """Have the sealed file anchored where that was asked for, and say what came of it."""

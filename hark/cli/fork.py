@@ -49,7 +49,7 @@ def run(args: Args) -> int:
     starting.begin()
     starting.hold_collector()
     from hark.cli import again
-    from hark.cli.run import say
+    from hark.cli.run import say, show
     from hark.fork.forking import fork
     from hark.fork.verdict import judge
 
@@ -57,7 +57,7 @@ def run(args: Args) -> int:
     answer = again.set_output_apart() if args.flag("json") else None
     try:
         with again.refusals():
-            outcome = fork(wanted, os.environ, say=say, ask=again.asker())
+            outcome = fork(wanted, os.environ, say=say, ask=again.asker(), show=show)
     except PatchError as error:
         say(f"{UNPATCHED}: {error}; nothing was started")
         if answer is not None:

@@ -39,6 +39,7 @@ from launcher.supervise import Boundary, launch
 if TYPE_CHECKING:
     from hark.anchoring.making import Anchoring
     from hark.bundle.events import Branch
+    from hark.policy.model import Policy
     from hark.preparation import Prepared
     from hark.replay.score import Score
     from mediator.config import MediatorConfig
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from mediator.playback.report import Divergence, Report
 
 SEED_BYTES = 32
+_COPY = "a copy of the recorded policy, for -policy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +90,19 @@ class Outcome:
     notes: tuple[str, ...]
     kept: str | None
     failure: str | None
+    moved: bool = True
+    """Whether the fork's own bundle lies where it was asked for."""
     interrupted: int | None = None
     """The signal that somebody sent meanwhile."""
 
 
-def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | None) -> Outcome:
-    """Fork a bundle. Raises HarkError where nothing was started, PatchError where a patch matches nothing."""
+def fork(
+    wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | None, show: Say | None = None
+) -> Outcome:
+    """Fork a bundle. Raises HarkError where nothing was started, PatchError where a patch matches nothing.
+
+    `show` gets lines that the user may copy.
+    """
     asked = wanted.replay
     recalled = recall(asked.bundle, own=own_key(environ))
     refuse_hostile(recalled)
@@ -123,7 +132,8 @@ def fork(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | Non
             proxies=forker.proxies,
         )
         place = find_place(asked.output, asked.key, environ, say, wanted.anchor)
-        return _played(Told(recalled, turn, forker, wanted, signer, notes), prepared, place, environ, say=say)
+        parts = Told(recalled, turn, forker, wanted, signer, notes)
+        return _played(parts, prepared, place, environ, say=say, show=show or say)
 
 
 def _written(turn: Turn, rewrites: Rewrites) -> dict[str, bytes]:
@@ -152,13 +162,21 @@ class Told:
     signer: str
     notes: tuple[str, ...]
 
+    @property
+    def policy(self) -> Policy:
+        """The live side's; the recorded rules are in no file of the forker's."""
+        live = self.forker.then.policy
+        return live if self.wanted.policy is not None or not live.raw else replace(live, source=_COPY)
 
-def _played(told: Told, prepared: Prepared, place: Place, environ: Mapping[str, str], *, say: Say) -> Outcome:
+
+def _played(
+    told: Told, prepared: Prepared, place: Place, environ: Mapping[str, str], *, say: Say, show: Say
+) -> Outcome:
     stand_in = Turns()
     inputs = Played(tuple(pieces(told.recalled)), stand_in.turn, ends=True)
     try:
         with launch(prepared.plan, inputs) as boundary:
-            run = Forked(told, prepared, place, boundary, environ, say=say)
+            run = Forked(told, prepared, place, boundary, environ, say=say, show=show)
             stand_in.run = run
             try:
                 code = run.play()
@@ -183,6 +201,7 @@ class Forked(Replayed):
         environ: Mapping[str, str],
         *,
         say: Say,
+        show: Say,
     ) -> None:
         self._told = told
         self._branch: Branch | None = None
@@ -197,6 +216,8 @@ class Forked(Replayed):
             recalled=told.recalled,
             asked=told.wanted.replay,
         )
+        self.show = show
+        self.is_kept = told.wanted.replay.keep is not None
 
     def conductor(self, score: Score, on_diverged: Callable[[Divergence], None], **named: Any) -> Playback:
         """Return what plays the recording up to the branch point, with its answer patched."""
@@ -234,6 +255,7 @@ class Forked(Replayed):
         turn = self._told.turn
         seed = os.urandom(SEED_BYTES) if self.prepared.controlled.seed else b""
         self._asking.branch = exchange
+        self.policy = self._told.policy
         self._branch = Branch(
             parent=self._told.recalled.verified.root,
             at=turn.point.at,
@@ -257,7 +279,8 @@ class Forked(Replayed):
         return Outcome(
             recalled=told.recalled,
             signer=told.signer,
-            bundle=self.place.path if self.destination is None else self.destination.path,
+            bundle=self.lies_at,
+            moved=self.is_moved,
             turn=told.turn,
             policy=told.wanted.policy,
             branch=self._branch,

@@ -17,6 +17,7 @@ from hark.errors import ReplayError
 from hark.fork.forking import Outcome
 from hark.patch.world import is_not_again
 from hark.replaying import frames_of
+from hark.run import EXIT_RECORDER
 from hark.summary import signal_name
 from hark.visible import visible
 
@@ -63,6 +64,8 @@ class Verdict:
         """The exit code of `hark fork`."""
         if self.word == INCOMPLETE and self.outcome.interrupted is not None:
             return 128 + self.outcome.interrupted
+        if self.word == FORKED and not self.outcome.moved:
+            return EXIT_RECORDER
         return 0 if self.word == FORKED else EXIT_NOT_FORKED
 
     def lines(self) -> list[str]:

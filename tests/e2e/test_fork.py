@@ -195,7 +195,7 @@ def test_another_model_is_asked_from_the_branch_point_on(rootless: Desk, upstrea
 def test_a_stricter_policy_says_what_it_would_have_stopped_first(rootless: Desk, upstream: Upstream) -> None:
     record(rootless, upstream)
     options = live(rootless, upstream)
-    rootless.write("policy.toml", 'allow_hosts = ["page.example"]\n')
+    rootless.write("policy.toml", 'allow_hosts = ["page.example", "api.example"]\n')
     ways = [word for word in options if "api.example" not in word]
     verdict = told(rootless, "-at", "page.example/today", *ways)
     assert verdict["verdict"] == "FORKED"
@@ -383,6 +383,23 @@ def test_a_fork_that_is_interrupted_before_its_branch_says_so(rootless: Desk, up
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert b"FORK-INCOMPLETE: interrupted by SIGINT before " in said
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_end_of_a_fork_is_about_its_own_policy_and_no_copy(
+    rootless: Desk, upstream: Upstream, *, own: bool
+) -> None:
+    ask = "curl -sS https://page.example/today; git init -q sub; curl -sS https://sink.example/; true"
+    options = live(rootless, upstream, "")
+    recorded = ok(rootless.run(*options, "--", "sh", "-c", ask)).stderr
+    assert "the agent changed sub/.git" in recorded, "the control"
+    rootless.write("live.toml", 'allow_hosts = ["page.example", "api.example"]\n')
+    named = ["-policy=live.toml"] if own else []
+    ended = ok(fork(rootless, "-at", "page.example/today", *named, *options[1:])).stderr
+    assert "denied sink.example" in ended
+    where = "live.toml" if own else "a copy of the recorded policy, for -policy"
+    assert f"put this at the end of {where}:\n[[allow]]\n" in ended
+    assert "the agent changed" not in ended
 
 
 TYPED = """

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -274,6 +275,21 @@ def test_a_replay_that_is_interrupted_says_so_and_nothing_of_the_agent(
     assert process.returncode == 128 + number, told
     assert f"REPLAY-INTERRUPTED: by {number.name}".encode() in told
     assert b"DIVERGED" not in told
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_for_the_replays_bundle_takes_no_verdict_away(at: Desk) -> None:
+    ok(at.run("--", "sh", "-c", "echo on > made"))
+    full = at.project.parent / "full"
+    full.mkdir()
+    owner = f"uid={at.user.uid},gid={at.user.gid}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=4k,mode=700,{owner}", "tmpfs", full], check=True)
+    try:
+        ended = ok(replay(at, "-o", full / "again.hark"), 123)
+    finally:
+        subprocess.run(["umount", full], check=True)
+    assert "no space is left there; it is at " in ended.stderr
+    assert "REPLAY-EQUAL, " in ended.stderr
 
 
 def test_a_replay_waits_for_what_the_run_waited_for(rootless: Desk) -> None:

@@ -34,7 +34,7 @@ def judged(tmp_path: Path, replayed: list[Any], report: Report = WELL, **changes
     """Judge a replay that recorded this; `changes` are of its bundle, or of the course."""
     course = {
         key: changes.pop(key)
-        for key in ("packets", "failure", "ran_on", "notes", "left_out", "interrupted")
+        for key in ("packets", "failure", "ran_on", "notes", "left_out", "interrupted", "moved")
         if key in changes
     }
     renaming = changes.pop("renaming", Renaming())
@@ -121,6 +121,13 @@ def test_a_signal_to_hark_is_no_verdict_on_the_agent(tmp_path: Path) -> None:
     assert "DIVERGED" not in lines
     assert "no recording" not in lines
     assert judged(tmp_path, RECORDED[:-3], missed).word == DIVERGED
+
+
+def test_a_bundle_that_could_not_be_moved_takes_no_verdict_away(tmp_path: Path) -> None:
+    found = judged(tmp_path, RECORDED, moved=False)
+    assert (found.word, found.exit_code) == (EQUAL, 123)
+    found = judged(tmp_path, RECORDED[:-3], moved=False)
+    assert (found.word, found.exit_code) == (DIVERGED, 1)
 
 
 def test_a_signal_after_all_was_done_again_leaves_it_equal(tmp_path: Path) -> None:

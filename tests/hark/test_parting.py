@@ -21,7 +21,13 @@ DENIED = Summary(denied=(Denied("evil.example", 443, "tls", 1, "evil.example"),)
 
 
 def told(
-    folder: Path, found: Summary = NOTHING, code: int = 0, argv: tuple[str, ...] = (), **ended: Any
+    folder: Path,
+    found: Summary = NOTHING,
+    code: int = 0,
+    argv: tuple[str, ...] = (),
+    *,
+    kept: bool = True,
+    **ended: Any,
 ) -> list[str]:
     """What is said of a run in a folder with a masked `.env`, and what is shown, behind `show: `."""
     (folder / ".env").touch()
@@ -35,7 +41,7 @@ def told(
     )
     lines: list[str] = []
     parting = Parting(
-        prepared, Policy(), None, None, lines.append, lambda line: lines.append(f"show: {line}")
+        prepared, Policy(), None, None, lines.append, lambda line: lines.append(f"show: {line}"), kept
     )
     parting.tell(found, Ended(code=code, **ended), {}, {}, code)
     return lines
@@ -80,6 +86,12 @@ def test_paths_are_named_as_the_project_has_them(tmp_path: Path) -> None:
     lines = told(tmp_path, replaced=(str(tmp_path / "a" / "key"),), refused=("chrome",))
     assert place_of(lines, "Makefile") < place_of(lines, os.path.join("a", "key")) < place_of(lines, "chrome")
     assert not any(str(tmp_path) in line for line in lines)
+
+
+def test_of_a_copy_that_is_thrown_away_nothing_is_said_that_others_might_act_on(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("all:\n")
+    assert any("Makefile" in line for line in told(tmp_path))
+    assert not any("Makefile" in line for line in told(tmp_path, kept=False))
 
 
 def test_a_project_that_cannot_be_looked_through_is_said_and_the_rest_is_told(

@@ -110,6 +110,11 @@ def test_a_signal_before_the_branch_is_no_verdict_on_the_agent(
     assert ("interrupted by SIGINT" in verdict.why) is bool(code)
 
 
+def test_a_bundle_that_could_not_be_moved_takes_no_verdict_away(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, moved=False)
+    assert (verdict.word, verdict.exit_code) == (FORKED, 123)
+
+
 def test_what_was_denied_before_the_branch_is_not_counted(tmp_path: Path) -> None:
     """The events before it have a denial too."""
     assert judged(tmp_path).denied is not None
