@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from hark.errors import HarkError
-from hark.pytest_marks import HarkFailure, bundle_of, command_of, is_recorded, policy_of
+from hark.pytest_marks import HarkFailure, bundle_of, command_of, failed, is_recorded, policy_of
 from hark.visible import visible
 
 SECONDS: Final = 600
@@ -108,7 +108,8 @@ def _replay(item: pytest.Item, bundle: Path) -> None:
         done = _hark(item, [*words, "-o", f"{folder}/again.hark", str(bundle)])
     if done.returncode != 0:
         said = [line.removeprefix(_PREFIX) for line in done.stderr.splitlines() if line.startswith(_PREFIX)]
-        raise HarkFailure("\n".join([f"{bundle}:", *said, "", done.stdout]))
+        gone = [line for line in said if folder not in line]  # the replay's own bundle is not kept
+        raise failed(bundle, gone, "", done.stdout)
 
 
 def _readable() -> Iterator[str]:

@@ -5,12 +5,14 @@ Always: the command names the test, so that the bundle of one test is no bundle 
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 MARKER: Final = "hark"
+_VERDICT: Final = "REPLAY-"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _INSIDE: Final = ("-B", "-m", "pytest", "--hark-inside", "-p", "no:cacheprovider", "-q")
 
@@ -54,6 +56,14 @@ def policy_of(item: pytest.Item, marker: pytest.Mark) -> Path | None:
         return item.path.parent / str(named)
     told = item.config.getini("hark_policy")
     return item.config.rootpath / told if told else None
+
+
+def failed(bundle: Path, said: Sequence[str], *more: str) -> HarkFailure:
+    """Return the failure of a replay: its verdict is the first line, which is what a summary has room for."""
+    verdict = next((line for line in said if line.startswith(_VERDICT)), said[-1] if said else "")
+    rest = [line for line in said if line is not verdict]
+    first = verdict or "hark replay said nothing"
+    return HarkFailure("\n".join([first, f"  in the replay of {bundle}", *rest, *more]))
 
 
 def is_recorded(item: pytest.Item, bundle: Path) -> bool:

@@ -15,7 +15,7 @@ from _pytest.runner import runtestprotocol
 from hark.errors import HarkError
 from hark.inprocess.session import Session
 from hark.inprocess.words import Job, Verdict
-from hark.pytest_marks import HarkFailure, bundle_of, command_of, is_recorded, policy_of
+from hark.pytest_marks import HarkFailure, bundle_of, command_of, failed, is_recorded, policy_of
 
 
 class Attended:
@@ -85,7 +85,7 @@ class Attended:
             finally:
                 self._session.close()
             if verdict.strayed:
-                raise HarkFailure("\n".join([f"{self._bundle}:", *verdict.lines]))
+                raise failed(self._bundle, verdict.lines)
         return ""
 
     def _verdict(self, session: Session, exit_code: int) -> Verdict:
@@ -102,7 +102,7 @@ class Attended:
 
     def _replay(self, verdict: Verdict) -> str:
         if verdict.exit_code:
-            raise HarkFailure("\n".join([f"{self._bundle}:", *verdict.lines]))
+            raise failed(self._bundle, verdict.lines)
         return f"replayed {self._bundle} in the test's own process (nothing was contained)"
 
     def close(self) -> None:

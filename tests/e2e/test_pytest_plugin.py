@@ -68,6 +68,8 @@ def test_a_test_is_recorded_once_replayed_and_failed_by_what_differs(rootless: D
     at.write("test_it.py", TEST.replace('"api.example"\n', '"elsewhere.example"\n'))
     code, said = run(at)
     assert (code, "REPLAY-DIVERGED" in said, "elsewhere.example" in said) == (1, True, True), said
+    assert "FAILED test_it.py::test_it - REPLAY-DIVERGED: " in said
+    assert "again.hark" not in said, "it is gone by then"
     at.write("test_it.py", TEST.replace('b"hello"', 'b"other"'))
     code, said = run(at)
     assert (code, "REPLAY-DIVERGED" in said, "AssertionError" in said) == (1, True, True), said

@@ -59,3 +59,14 @@ def test_nothing_is_recorded_unless_it_was_asked_for(pytester: pytest.Pytester, 
     assert not pytest_marks.is_recorded(item, there)
     with pytest.raises(pytest_marks.HarkFailure, match="record it: pytest --hark-record=once"):
         pytest_marks.is_recorded(item, missing)
+
+
+def test_the_verdict_is_the_first_line_of_a_failed_replay() -> None:
+    said = ["a remark", "REPLAY-DIVERGED: other", "  by process 1"]
+    lines = str(pytest_marks.failed(Path("it.hark"), said, "printed")).splitlines()
+    assert lines == [said[1], "  in the replay of it.hark", said[0], said[2], "printed"]
+    (first, *_) = str(
+        pytest_marks.failed(Path("it.hark"), ["a remark", "it cannot be replayed"])
+    ).splitlines()
+    assert first == "it cannot be replayed"
+    assert str(pytest_marks.failed(Path("it.hark"), [])).startswith("hark replay said nothing")
