@@ -41,6 +41,9 @@ NO_HEADER_HASH: Final = (
     "What the header says of policy, arguments, fork parent and creation time: RunStart holds no hash of it, "
     "so it could have been changed."
 )
+NO_START: Final = (
+    "What was run: its first event, RunStart, cannot be read, and what shows or replays a bundle refuses it."
+)
 NO_SEAL: Final = (
     "When the events happened: there is no Seal, so their times are under no hash and could have been "
     "changed."
@@ -68,8 +71,13 @@ HASHED: Final = (
 UNCHECKED: Final = "Anything beyond the fault that is named: the rest of the file was not judged."
 
 
-def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed: bool) -> tuple[str, ...]:
-    """The limits of `result`; `hashed` says that there are bodies of which only the hash was recorded."""
+def limits(
+    result: Result, *, legible: bool, header_covered: bool, times_covered: bool, hashed: bool
+) -> tuple[str, ...]:
+    """The limits of `result`; `hashed` says that there are bodies of which only the hash was recorded.
+
+    With `legible`, RunStart can be read, or there is none.
+    """
     if result.verdict == BROKEN:
         return (UNCHECKED,)
     said = [
@@ -80,6 +88,7 @@ def limits(result: Result, *, header_covered: bool, times_covered: bool, hashed:
         (bool(result.public_key), _against_the_signer(result)),
         (_by_anybody(result), NO_IDENTITY),
         (bool(result.public_key) and result.tlog is None, NO_CHECKPOINT),
+        (not legible, NO_START),
         (not header_covered, NO_HEADER_HASH),
         (not times_covered, NO_SEAL),
         (result.unsafe, UNSAFE),

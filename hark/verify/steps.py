@@ -10,7 +10,7 @@ fails alone.
  7. The footer is deterministic CBOR with fields of the right type, and the file ends with it.
  8. The footer's number of events, root and final chain value are those of the frames.
  9. The events listed as redacted are those without payload, and neither RunStart nor Seal is among them.
-10. The first event is RunStart and holds the hash of the header.
+10. The first event is RunStart and holds the hash of the header. It and the last RunEnd can be read.
 11. The run id is the same in header, RunStart and signed tree head.
 12. The last event is Seal, it is the only one, and its hash, counts and time are those of the frames.
 13. The signed tree head is over this number of events and this root, and its signature is good.
@@ -23,8 +23,9 @@ fails alone.
 17. Every witness that the caller names has cosigned the checkpoint.
 
 Steps 10 to 12 are what hark adds to format 1: where another writer left RunStart's hash or the Seal out, the
-limits say what is then not covered. No payload but those of RunStart, RunEnd and Seal is decoded, and
-PolicyLoaded's for a word in the result (`hark.verify.overruled`).
+limits say what is then not covered; likewise where there is no Seal and RunStart cannot be read. No payload
+but those of RunStart, RunEnd and Seal is decoded, and PolicyLoaded's for a word in the result
+(`hark.verify.overruled`).
 """
 
 from array import array
@@ -104,6 +105,7 @@ def verify(
             findings.append(ending.finding)
         if _sound(findings):  # what follows compares with totals that a broken chain does not have
             findings += _totals(facts, ending.footer)
+            findings += _legible(file, facts, bounds)
             findings += _header(file, bounds.start, ending.footer)
             findings += _sealing(facts, bounds.seal)
             findings += _signature(facts, ending.footer)
@@ -162,7 +164,10 @@ def _result(
     header_covered = bounds.start is not None and bool(bounds.start.header_hash)
     times_covered = bounds.seal is not None and bounds.seal.own_time == _last_time(facts)
     hashed = bool(facts.counts.get(BODY_HASH))
-    said = limits(result, header_covered=header_covered, times_covered=times_covered, hashed=hashed)
+    legible = bounds.start is not None or facts.start is None or facts.start.kind != RUN_START
+    said = limits(
+        result, legible=legible, header_covered=header_covered, times_covered=times_covered, hashed=hashed
+    )
     return result._replace(limits=said)
 
 
@@ -321,6 +326,19 @@ def _seal(facts: Facts) -> Seal | None:
     except BundleError:
         return None
     return seal
+
+
+def _legible(file: BundleFile, facts: Facts, bounds: Bounds) -> list[Finding]:
+    """Step 10: whoever seals a bundle, as hark does, writes RunStart and RunEnd as they can be read."""
+    if not facts.seals:
+        return []
+    unread = []
+    if facts.start is not None and facts.start.kind == RUN_START and bounds.start is None:
+        unread.append(0)
+    if facts.run_end is not None and facts.run_end.payload and bounds.end is None:  # else it was taken out
+        unread.append(facts.run_end.seq)
+    faults = (_fault_at(file, seq, (10, EDIT, "it cannot be read")) for seq in unread)
+    return [Finding(BROKEN, one.step, one.words, one.nature, one.seq, one.kind, one.offset) for one in faults]
 
 
 def _header(file: BundleFile, start: RunStart | None, footer: Footer | None) -> list[Finding]:

@@ -17,8 +17,8 @@ GOOD = PLAIN._replace(tlog=Tlog("hark/run/x", bytes(32), ""))
 HELD = AnchorResult(ANCHORED, log="log.example", number=3, time=5, clock="tsa.example")
 
 
-def of(result=GOOD, *, header=True, times=True, hashed=False):
-    return set(limits(result, header_covered=header, times_covered=times, hashed=hashed))
+def of(result=GOOD, *, legible=True, header=True, times=True, hashed=False):
+    return set(limits(result, legible=legible, header_covered=header, times_covered=times, hashed=hashed))
 
 
 def test_each_limit_stands_only_where_it_holds():
@@ -44,6 +44,7 @@ def test_each_limit_stands_only_where_it_holds():
     assert of(PLAIN) - of() == {module.NO_CHECKPOINT}
     assert of(hashed=True) - of() == {module.HASHED}
     assert of(header=False) - of() == {module.NO_HEADER_HASH}
+    assert of(legible=False) - of() == {module.NO_START}
     assert of(times=False) - of() == {module.NO_SEAL}
     assert of(GOOD._replace(verdict=TRUNCATED, public_key=b"")) == always | {module.CUT}
     assert of(GOOD._replace(verdict=BROKEN)) == {module.UNCHECKED}
@@ -55,5 +56,5 @@ def test_limits_are_whole_sentences():
         for name, value in vars(module).items()
         if name.isupper() and name not in {"ANCHORED", BROKEN, REJECTED, TRUNCATED}
     ]
-    assert len(sentences) == 17
+    assert len(sentences) == 18
     assert all(words.endswith(".") for words in sentences)

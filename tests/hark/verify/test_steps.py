@@ -16,7 +16,7 @@ from hark.bundle.walk import BundleFile
 from hark.bundle.writer import Writer
 from hark.errors import BundleError
 from hark.verify import BROKEN, REJECTED, TRUNCATED, VERIFIED, verify
-from hark.verify.limits import UNCONTAINED
+from hark.verify.limits import NO_HEADER_HASH, NO_START, UNCONTAINED
 from tests.hark.bundle.bundles import (
     EVENTS,
     HEADER,
@@ -290,6 +290,36 @@ def test_what_another_writer_left_out_is_said_in_words(tmp_path):
     ours = " ".join(verify(str(write(tmp_path / "a"))).limits)
     assert "no hash of the header" not in ours
     assert "no Seal" not in ours
+
+
+DEEP = b"\xa1\x01" + b"\x81" * 100 + b"\x01"
+UNREAD = [
+    pytest.param(DEEP, id="nests"),
+    pytest.param(b"0", id="no map"),
+    pytest.param(b"\xa1\x03\x05", id="type"),
+]
+
+
+@pytest.mark.parametrize("payload", UNREAD)
+@pytest.mark.parametrize(("seq", "kind", "name"), [(0, 1, "RunStart"), (4, 16, "RunEnd")])
+def test_step_10_what_bounds_a_sealed_run_can_be_read(tmp_path, payload, seq, kind, name):
+    def events(data):
+        return [(kind, 10 * at, data) if at == seq else one for at, one in enumerate(plain())]
+
+    finding = found(another_writers(tmp_path / "b", sealed(events(payload))))
+    assert (finding.verdict, finding.step) == (BROKEN, 10)
+    with BundleFile(str(tmp_path / "b")) as file:
+        at = next(one.offset for one in file.frames() if one.frame.seq == seq)
+    assert finding.sentence() == f"event {seq} ({name}, at byte {at}): it cannot be read"
+    readable = plain()[seq][2]
+    assert verify(str(another_writers(tmp_path / "c", sealed(events(readable))))).verdict == VERIFIED
+
+
+@pytest.mark.parametrize("payload", UNREAD)
+def test_a_start_that_cannot_be_read_is_said_where_nothing_was_sealed(tmp_path, payload):
+    theirs = another_writers(tmp_path / "b", [(1, 0, payload), *plain()[1:]])
+    assert {NO_START, NO_HEADER_HASH} <= set(verify(str(theirs)).limits)
+    assert NO_START not in verify(str(another_writers(tmp_path / "c", plain()))).limits
 
 
 @pytest.mark.parametrize(
