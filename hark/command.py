@@ -114,6 +114,8 @@ def _which(name: str, workdir: str, path: str) -> str:
         candidate = os.path.join(directory or workdir, name)
         if not os.path.isabs(candidate):
             candidate = os.path.normpath(os.path.join(workdir, candidate))
+        if not os.path.exists(candidate):
+            continue  # also in a folder that the caller may not enter, as for a shell
         try:
             _check(candidate, name)
         except CommandError as error:
@@ -123,14 +125,19 @@ def _which(name: str, workdir: str, path: str) -> str:
         return candidate
     if found_unusable:
         raise found_unusable
-    raise CommandError(f"{name}: command not found", 127)
+    raise CommandError(f"{name}: command not found{_quoted(name)}", 127)
+
+
+def _quoted(name: str) -> str:
+    """Return what to do where a whole command line was given as one word."""
+    return "; it is one word, take the quotes away if it is several" if " " in name.strip() else ""
 
 
 def _check(candidate: str, name: str) -> None:
     try:
         mode = os.stat(candidate).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise CommandError(f"{name}: no such file", 127) from None
+        raise CommandError(f"{name}: no such file{_quoted(name)}", 127) from None
     except OSError as error:
         raise CommandError(f"{name}: {os.strerror(error.errno or 0).lower()}", 126) from None
     if stat.S_ISDIR(mode):

@@ -218,7 +218,7 @@ def said(found: Determinism, log: pages.Log | None = None, unreached: Iterable[s
     if found.missing:
         yield (
             f"clock and randomness were the machine's own, so a replay may differ: {found.missing}; "
-            'install a C compiler, or say [replay] clock = "real" and randomness = "real"'
+            'or do without, by clock = "real" and randomness = "real" under [replay] of the policy'
         )
     elif found.preload and (names := ", ".join(visible(name) for name in unreached)):
         yield f"a replay may differ in {names}: {_UNREACHED}"

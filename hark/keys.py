@@ -142,11 +142,18 @@ def _show_public(path: str, public: bytes) -> None:
 
 def ensure_private_directory(path: str) -> None:
     """Make the directory with mode 0700, or refuse one that others could reach into."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        _refuse_exposed(os.stat(path), path, directory=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        info = os.stat(path)
+    except OSError as error:
+        why = os.strerror(error.errno or 0).lower()
+        raise UsageError(
+            f"cannot make {path}, where hark keeps its key: {why}; have HOME or XDG_CONFIG_HOME name a "
+            "directory of yours that has room"
+        ) from None
+    _refuse_exposed(info, path, directory=True)
 
 
 def _refuse_exposed(info: os.stat_result, path: str, *, directory: bool) -> None:

@@ -18,7 +18,7 @@ from hark.executables import resolve as resolve_executables
 from hark.given import second_name
 from hark.grants import Asked, active, settle, with_stubs, writable
 from hark.installation import refuse_search_path, shield
-from hark.places import within
+from hark.places import expanded, within
 from hark.policy.model import Policy, Secret, Typed
 from hark.secrets import resolve
 from hark.toolservers import STUBS, ToolServers, make_ready, refuse_taken
@@ -94,6 +94,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     needs = (*command.needs, *active(environ, home, workdir))
     asked = Asked(options.argv[0], options.read, options.write)
     grants = settle(asked, policy, needs, workdir, home)
+    _refuse_own(options, policy, home, own_places(environ))
     refuse_search_path(environ, writable(grants))
     caller = Caller(environ, home, tuple(writable(grants)))
     secrets = held_secrets(policy, caller)
@@ -241,6 +242,22 @@ def own_places(environ: Mapping[str, str]) -> tuple[str, ...]:
 
     places = (os.path.dirname(user_key_path(environ)), os.path.dirname(runs_directory(environ)))
     return tuple(os.path.realpath(place) for place in places)
+
+
+def _refuse_own(options: Options, policy: Policy, home: str, own: tuple[str, ...]) -> None:
+    """Refuse a grant of what no agent is ever shown: it would do nothing. Raises PolicyError."""
+    for option, paths in (
+        ("-read", options.read),
+        ("-write", options.write),
+        ("read_paths", policy.read_paths),
+        ("write_paths", policy.write_paths),
+    ):
+        for path in paths:
+            if within(os.path.realpath(expanded(path, home)), own):
+                raise PolicyError(
+                    f"{option} names {path}, which is hark's own and which no agent is shown; leave it out, "
+                    "and copy what the agent needs of it elsewhere"
+                )
 
 
 def _own_key(options: Options) -> tuple[str, ...]:

@@ -208,7 +208,7 @@ def _uncontrolled(controlled: determinism.Determinism) -> Iterator[str]:
     if controlled.missing:
         yield (
             f"clock and randomness are this machine's own, so the agent may go another way: "
-            f"{controlled.missing}; install a C compiler"
+            f"{controlled.missing}"
         )
 
 

@@ -435,8 +435,9 @@ class Run:
             writer.append(RunEnd(ended_at=time.time_ns(), exit_code=code, reason=reason))
             sealed = writer.seal(reason, self.place.key)
         except RecordError as error:
-            self.failure = self.failure or f"the record was not sealed: {error}"
-            self.say(f"the record was not sealed: {error}; what there is lies in {self.lies_at}")
+            why = "" if str(error) == self.failure else f": {error}"  # else that was said already
+            self.failure = self.failure or f"the record was not sealed{why}"
+            self.say(f"the record was not sealed{why}; what there is lies in {self.lies_at}")
             return False
         if self.destination is not None:
             try:

@@ -7,6 +7,7 @@ Nothing is refused for want of it: without it a run is recorded, and says that c
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -56,21 +57,25 @@ def library(environ: Mapping[str, str], writable: Iterable[str]) -> bytes:
 
     `writable` are the places where the agent may write: a compiler in one is not run.
     """
+    folder = os.path.join(os.path.dirname(runs_directory(environ)), "shims")
     try:
         parts = sources(source_folder())
-        folder = os.path.join(os.path.dirname(runs_directory(environ)), "shims")
         compiler = _compiler(tuple(writable))
         stem = digest(*(text for pair in parts.items() for text in pair), *_FLAGS, os.uname().machine)
         kept = _kept(folder, stem, compiler)
         if kept is None and compiler is None:
-            raise NoLibraryError(f"there is no C compiler ({', '.join(COMPILERS)}) in {_FOLDERS[0]}")
+            raise NoLibraryError(
+                f"there is no C compiler ({', '.join(COMPILERS)}) in {_FOLDERS[0]}; install one"
+            )
         if kept is None and compiler is not None:
             with _alone(folder):
                 kept = _kept(folder, stem, compiler) or _build(parts, compiler, folder, _name(stem, compiler))
         with open(str(kept), "rb") as file:
             return file.read()
     except OSError as error:
-        raise NoLibraryError(f"it could not be built: {error.filename}: {error.strerror}") from error
+        step = "; make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        where = error.filename or folder
+        raise NoLibraryError(f"it could not be built: {where}: {error.strerror}{step}") from error
 
 
 def digest(*parts: str | bytes) -> str:

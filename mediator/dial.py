@@ -133,7 +133,10 @@ class Dialler:
 
 
 def _unverified(whose: str, error: ssl.SSLCertVerificationError) -> UpstreamError:
-    return UpstreamError(f"the certificate of {whose} does not verify: {error.verify_message}")
+    return UpstreamError(
+        f"the certificate of {whose} does not verify: {error.verify_message}; "
+        "if it is signed by a root of yours, name that with -upstream-ca"
+    )
 
 
 async def _places(target: Destination) -> list[tuple[str, int]]:

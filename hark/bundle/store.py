@@ -54,7 +54,11 @@ def ensure_runs_directory(environ: Mapping[str, str]) -> str:
         os.makedirs(path, 0o700, exist_ok=True)
         info = os.lstat(path)
     except OSError as error:
-        raise PolicyError(f"cannot keep bundles in {path}: {error.strerror}") from None
+        why = os.strerror(error.errno or 0).lower()
+        raise PolicyError(
+            f"cannot keep bundles in {path}: {why}; have HOME or XDG_STATE_HOME name a directory of yours "
+            "that has room"
+        ) from None
     if not stat.S_ISDIR(info.st_mode) or info.st_uid not in {os.geteuid(), 0}:
         raise PolicyError(f"cannot keep bundles in {path}: it is not a directory of yours")
     if info.st_mode & 0o077:

@@ -20,6 +20,7 @@ which a thread could not do beside the loop (the interpreter has one lock). Not 
 choosing the outcome, moving the file (`hark.bundle.deliver`).
 """
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -99,12 +100,12 @@ class Writer:
         try:
             disk = Disk(path)
         except OSError as error:
-            raise RecordError(f"cannot create the bundle {path}: {error.strerror}") from error
+            raise RecordError(f"cannot create the bundle {path}: {error.strerror}{_step(error)}") from error
         try:
             disk.write(assembler.preamble)
         except OSError as error:
             disk.remove()
-            raise RecordError(f"cannot write the bundle {path}: {error.strerror}") from error
+            raise RecordError(f"cannot write the bundle {path}: {error.strerror}{_step(error)}") from error
         return cls(disk, assembler, clock, on_failure, max_bytes)
 
     @property
@@ -285,7 +286,9 @@ class Writer:
         if self._failure is not None:
             return self._failure
         words = cause.strerror if isinstance(cause, OSError) and cause.strerror else type(cause).__name__
-        error = RecordError(f"cannot write the bundle {self.path}: {words}; the run cannot go on unrecorded")
+        error = RecordError(
+            f"cannot write the bundle {self.path}: {words}; the run cannot go on unrecorded{_step(cause)}"
+        )
         self._failure = error
         self._wake()
         self._tell(error)
@@ -298,3 +301,10 @@ class Writer:
                 self._on_failure(error)
             finally:
                 self._lock.acquire()
+
+
+def _step(cause: BaseException) -> str:
+    """Say what to do where it is only room that is missing."""
+    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "; make room there, or have XDG_STATE_HOME name a directory that has it"
+    return ""

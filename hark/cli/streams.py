@@ -20,6 +20,9 @@ from hark.errors import RecordError
 STREAMS: Final = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 """Name and mode by file descriptor."""
 
+_CLOSED: Final[set[int]] = set()
+"""Those that the caller had closed."""
+
 
 class Remarks(io.TextIOWrapper):
     """A text stream that loses what cannot be written, where others raise."""
@@ -59,7 +62,8 @@ class Teller:
         from hark.visible import printable
 
         text = printable(line)
-        error = _refused(sys.stderr, 2, text)
+        closed = OSError(errno.EBADF, os.strerror(errno.EBADF))
+        error = closed if 2 in _CLOSED else _refused(sys.stderr, 2, text)
         if error is None or error.errno == errno.EPIPE:
             return  # who stopped reading wants none of it; an agent cannot bring that about
         if _is_null(1) or _refused(sys.stdout, 1, text) is not None:
@@ -93,6 +97,7 @@ def reopen_missing() -> None:
         try:
             os.fstat(fd)
         except OSError:
+            _CLOSED.add(fd)
             os.open(os.devnull, os.O_RDWR)  # takes `fd`, the lowest free number
             os.set_inheritable(fd, True)  # noqa: FBT003 (its only spelling)
         if getattr(sys, name) is None:

@@ -152,7 +152,9 @@ def test_a_disk_that_fills_up_ends_the_run_with_123_and_what_there_is_verifies(a
             waiting = f"{script} sleep 60; touch finished"
             ended = ok(at.hark("run", *options, "--", "sh", "-c", waiting), 123)
             assert sum(len(request.body) for request in server.seen) < 1 << 20
-        assert "No space left on device; the run cannot go on unrecorded" in ended.stderr
+        assert "No space left on device; the run cannot go on unrecorded; make room there" in ended.stderr
+        assert ended.stderr.count("No space left on device") == 1
+        assert "hark: the record was not sealed; what there is lies in " in ended.stderr
         assert "Traceback" not in ended.stderr
         assert not (at.project / "finished").exists()
         (left,) = state.glob("*.hark")

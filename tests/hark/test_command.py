@@ -80,7 +80,9 @@ def test_a_link_into_a_users_share_brings_its_target_and_not_the_folder(tmp_path
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        ("no-such-program", 127, "command not found"),
+        ("no-such-program", 127, "command not found$"),
+        ("python3 agent.py", 127, "command not found; it is one word, take the quotes away"),
+        ("./agent.py -v", 127, "no such file; it is one word, take the quotes away"),
         ("./no-such-file", 127, "no such file"),
         ("./plain", 126, "permission denied"),
         ("./folder", 126, "is a directory"),
@@ -218,3 +220,21 @@ def test_what_lies_in_the_project_leads_to_no_directory_of_somebody_elses(tmp_pa
     work = f"{home}/work"
     assert not any(need.startswith(work) for need in shown(app))
     assert any(need.startswith(work) for need in shown(tmp_path / "elsewhere"))  # control: not the project's
+
+
+def test_a_folder_of_path_that_may_not_be_entered_is_passed_over(tmp_path, monkeypatch):
+    closed, opened = tmp_path / "closed", tmp_path / "open"
+    script(opened / "tool", "#!/bin/sh\n")
+    real = os.stat
+
+    def stat(path, *args, **kwargs):
+        if str(path).startswith(f"{closed}/"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "stat", stat)  # root may enter any
+    path = f"{closed}:{opened}"
+    assert find_command("tool", str(tmp_path), path, "/home/x", {}).executable == f"{opened}/tool"
+    with pytest.raises(CommandError, match="command not found") as caught:
+        find_command("pass", str(tmp_path), path, "/home/x", {})
+    assert caught.value.exit_code == 127

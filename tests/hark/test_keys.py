@@ -179,3 +179,10 @@ def test_after_a_rotation_the_public_half_beside_the_key_is_the_new_one(tmp_path
     assert keys.public_from(str(tmp_path / "hark" / "signing.key.pub")) == new.public_key
     aside = f"signing.key.pub.{old.public_key.hex()[:8]}"
     assert keys.public_from(str(tmp_path / "hark" / aside)) == old.public_key
+
+
+def test_a_home_that_is_not_there_is_told_with_what_to_set(tmp_path):
+    (tmp_path / "file").touch()
+    for place in ("/proc/none", str(tmp_path / "file")):
+        with pytest.raises(UsageError, match=r"cannot make .*/hark, .*; have HOME or XDG_CONFIG_HOME name"):
+            keys.ensure_private_directory(f"{place}/hark")

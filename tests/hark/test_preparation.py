@@ -63,6 +63,21 @@ def test_harks_own_key_and_bundles_are_hidden_where_the_caller_keeps_them(place)
     assert hidden == (f"{place.parent}/.config/hark", f"{place}/state/hark")
 
 
+@pytest.mark.parametrize("option", ["read", "write"])
+def test_a_grant_of_what_is_never_shown_is_refused_and_not_ignored(place, option):
+    own = place.parent / ".config" / "hark"
+    (own / "sub").mkdir(parents=True)
+    for path in (str(own), "~/.config/hark", str(own / "sub")):
+        with pytest.raises(
+            PolicyError, match=f"-{option} names .* is hark's own and which no agent is shown"
+        ):
+            ready(place, **{option: (path,)})
+    text = f'{option}_paths = ["~/.config/hark"]'
+    with pytest.raises(PolicyError, match=f"{option}_paths names ~/.config/hark, which is hark's own"):
+        ready(place, policy=policy(place, text))
+    ready(place, **{option: (str(own.parent),)})  # around it: it stays hidden
+
+
 def test_grants_carry_where_they_come_from(place, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()

@@ -1,5 +1,6 @@
 """The library of the shims: built once, by the system's compiler alone, and missed without harm."""
 
+import errno
 import os
 import subprocess
 import threading
@@ -103,7 +104,7 @@ def is_running(number: int) -> bool:
 
 def test_no_compiler_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, tmp_path)
-    with pytest.raises(NoLibraryError, match="there is no C compiler"):
+    with pytest.raises(NoLibraryError, match=r"there is no C compiler"):
         library({"XDG_STATE_HOME": str(tmp_path)}, [])
 
 
@@ -147,3 +148,22 @@ def test_a_compiler_that_takes_too_long_is_ended_with_what_it_started(
             break
     number = int(started.read_text())
     until(lambda: not is_running(number))
+
+
+def test_a_full_disk_is_told_with_what_to_do_and_not_as_a_missing_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler(tmp_path / "bin", "exit 1")
+    only(monkeypatch, tmp_path / "bin")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "makedirs", full)
+    with pytest.raises(NoLibraryError) as caught:
+        library({"XDG_STATE_HOME": str(tmp_path)}, [])
+    where = tmp_path / "hark" / "shims"
+    assert str(caught.value) == f"it could not be built: {where}: No space left on device; make room there"
+    monkeypatch.setattr(shim_library, "_FOLDERS", (str(tmp_path / "none"),))
+    with pytest.raises(NoLibraryError, match=r"there is no C compiler .*; install one"):
+        library({"XDG_STATE_HOME": str(tmp_path)}, [])

@@ -228,6 +228,7 @@ def test_every_nth_write_that_fails_ends_the_writer_and_leaves_a_prefix(
         with pytest.raises(RecordError, match=os.strerror(number)):
             writer.append(EVENTS[1])
     assert len(told) == 1
+    assert ("make room there, or have XDG_STATE_HOME" in str(told[0])) == (number == errno.ENOSPC)
     assert told == [writer.failure]
     monkeypatch.undo()
     writer.close()
@@ -323,9 +324,9 @@ except RecordError as error:
         timeout=60,
         check=False,
     )
-    assert "No space left on device; the run cannot go on unrecorded TRUNCATED True 0 True" in done.stdout, (
-        done.stderr
-    )
+    said, _, found = done.stdout.partition("; make room there, or have XDG_STATE_HOME name ")
+    assert said.endswith("No space left on device; the run cannot go on unrecorded"), done.stderr
+    assert found == "a directory that has it TRUNCATED True 0 True\n"
 
 
 KILLED = """

@@ -64,8 +64,15 @@ def test_what_a_run_says_and_standard_error_cannot_take_goes_to_standard_output(
     (tmp_path / "main.py").write_text(program)
     line = f"PYTHONPATH={os.getcwd()} {sys.executable} {tmp_path}/main.py"
     assert shell(line) == (code, "", "hark: recorded\n")
-    assert shell(f"{line} 2>/dev/full") == (code, "hark: recorded\n", "")
-    for nowhere in ("2>/dev/full >/dev/null", "2>/dev/full >&2", "2>/dev/full >&-"):
+    for unable in ("2>/dev/full", "2>&-"):
+        assert shell(f"{line} {unable}") == (code, "hark: recorded\n", "")
+    for nowhere in (
+        "2>/dev/full >/dev/null",
+        "2>/dev/full >&2",
+        "2>/dev/full >&-",
+        "2>&- >/dev/null",
+        "2>&- >&-",
+    ):
         assert shell(f"{line} {nowhere}")[0] in (code or 123, 74), nowhere
     assert shell(f"{line} 2>&1 | true; echo ${{PIPESTATUS[0]}}", executable="/bin/bash")[1] == f"{code}\n"
 
