@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Mapping
-from errno import EEXIST, ENOSPC
+from errno import EEXIST
 from typing import Final
 
 from hark.bundle.regular import open_regular
@@ -190,9 +190,12 @@ def _fill(fd: int, path: str, data: bytes, mode: int) -> None:
     """Write, sync and close a new file."""
     try:
         os.fchmod(fd, mode)  # whatever the umask says
-        if os.write(fd, data) != len(data):
-            raise OSError(ENOSPC, os.strerror(ENOSPC), path)
+        while data:
+            data = data[os.write(fd, data) :]
         os.fsync(fd)
+    except OSError as error:
+        why = os.strerror(error.errno or 0).lower()
+        raise UsageError(f"cannot write {path}: {why}; make room there, or name another place") from None
     finally:
         os.close(fd)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark.cli import options
 from hark.cli.spec import Args, Option, Positional, Spec
-from hark.errors import PatchError, UsageError
+from hark.errors import PatchError, PolicyError, UsageError
 
 if TYPE_CHECKING:
     from hark.fork.forking import Wanted
@@ -84,7 +84,6 @@ def _wanted(args: Args) -> "Wanted":
     from hark.cli.anchoring import asked_for_run
     from hark.fork.forker import Outward
     from hark.fork.forking import Wanted
-    from hark.given import read_given
     from hark.patch.rewrite import Rewrites, read_model, read_set
 
     at = args.text("at")
@@ -97,7 +96,7 @@ def _wanted(args: Args) -> "Wanted":
         replay=replace(again.asked(args), keep=args.text("keep")),
         at=at,
         policy=args.text("policy"),
-        patch=None if patch is None else read_given(patch, MAX_PATCH, "-patch"),
+        patch=None if patch is None else _patch(patch),
         patch_source=patch or "",
         editor=_editor if args.flag("edit") else None,
         rewrites=Rewrites(
@@ -106,3 +105,13 @@ def _wanted(args: Args) -> "Wanted":
         outward=Outward(args.texts("upstream"), args.texts("upstream-ca"), args.flag("via-proxy")),
         anchor=asked_for_run(args),
     )
+
+
+def _patch(path: str) -> bytes:
+    """Read the file of `-patch`; one that cannot be read is a mistake in the command line, as everywhere."""
+    from hark.given import read_given
+
+    try:
+        return read_given(path, MAX_PATCH, "-patch")
+    except PolicyError as error:
+        raise UsageError(str(error)) from None

@@ -186,3 +186,16 @@ def test_a_home_that_is_not_there_is_told_with_what_to_set(tmp_path):
     for place in ("/proc/none", str(tmp_path / "file")):
         with pytest.raises(UsageError, match=r"cannot make .*/hark, .*; have HOME or XDG_CONFIG_HOME name"):
             keys.ensure_private_directory(f"{place}/hark")
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_key_for_which_there_is_no_room_is_told_with_what_to_do_and_not_left_half(
+    tmp_path, key, monkeypatch, call
+):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(UsageError, match=r"cannot write .*/k: no space left on device; make room there"):
+        keys.create_private(str(tmp_path / "k"), key)
+    assert list(tmp_path.iterdir()) == []

@@ -25,7 +25,7 @@ class FakeVerdict:
 def seen(monkeypatch):
     calls = []
 
-    def fake(wanted, environ, *, say, ask):
+    def fake(wanted, environ, *, say, show, ask):
         calls.append(wanted)
         return "outcome"
 
@@ -67,6 +67,13 @@ def test_the_verdict_is_a_remark_and_json_has_standard_output(seen, tmp_path, ca
 def test_a_command_line_that_makes_no_sense_is_usage(words, capsys):
     assert entry(words) == 2
     assert capsys.readouterr().err.startswith("hark: ")
+
+
+def test_a_patch_that_cannot_be_read_is_usage_too(seen, tmp_path, capsys):
+    path = bundle(tmp_path / "run.hark")
+    assert entry(["fork", "-at", "1", "-patch", "nope.json", path]) == 2
+    assert capsys.readouterr().err == "hark: cannot read -patch nope.json: no such file or directory\n"
+    assert seen == []
 
 
 @pytest.mark.parametrize(
