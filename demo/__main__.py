@@ -18,13 +18,17 @@ from demo import stubs, translog
 
 HERE = Path(__file__).parent
 KEY = "../config/hark/signing.key.pub"
+INTERRUPTED = 130  # what a shell reports for SIGINT
 HARK = (sys.executable, "-m", "hark.cli.main")
 
 
 def show(*words: str, env: dict[str, str] | None = None, code: int = 0) -> None:
-    """Print a hark command, run it, and stop the demo if it does not end as it should."""
+    """Print a hark command, run it, and stop the demo if it does not end as it should.
+
+    What hark says goes where its output goes: a file with the demo in it has the verdicts too.
+    """
     print(f"\n$ hark {shlex.join(words)}", flush=True)
-    ended = subprocess.run((*HARK, *words), env=env, check=False)
+    ended = subprocess.run((*HARK, *words), env=env, check=False, stderr=subprocess.STDOUT)
     if ended.returncode != code:
         sys.exit(f"demo: that should have ended with {code} and ended with {ended.returncode}")
 
@@ -48,14 +52,15 @@ def main() -> int:
         project.mkdir()
         for part in ("agent.py", "policy.toml"):
             shutil.copy(HERE / part, project)
-        story(folder, project)
+        pages = story(folder, project)
         os.chdir(HERE)
-    print(f"\nAll else, key and records, lay in {name}, a folder for this demo alone, which is gone again.")
+    print(f"\nThe pages of the run and of the fork stay: {pages}/run.html and {pages}/fork.html")
+    print(f"All else, key and records, lay in {name}, a folder for this demo alone, which is gone again.")
     return 0
 
 
-def story(folder: Path, project: Path) -> None:
-    """Run, look, verify, prove, replay, fork, report, bisect, anchor."""
+def story(folder: Path, project: Path) -> str:
+    """Run, look, verify, prove, replay, fork, report, bisect, anchor. Returns the folder with the pages."""
     shutil.copy(HERE / "strip.json", folder)
     stubs.certify(folder)
     server, keys = stubs.serve(folder, (HERE / "briefing.html").read_bytes())
@@ -109,6 +114,7 @@ def story(folder: Path, project: Path) -> None:
 
     which_sentence(folder, env)
     anchored(folder, env)
+    return pages
 
 
 def what_if(folder: Path, env: dict[str, str]) -> None:
@@ -190,5 +196,14 @@ def denials(bundle: str) -> int:
     )
 
 
+def entry() -> int:
+    """Play it; Ctrl-C ends it in a sentence, and its folder goes."""
+    try:
+        return main()
+    except KeyboardInterrupt:
+        print("\ndemo: interrupted; its folder is removed", file=sys.stderr)
+        return INTERRUPTED
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(entry())
