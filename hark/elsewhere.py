@@ -77,7 +77,7 @@ class Elsewhere:
             try:
                 known = {spelled(name) for name, _ in before.survey.files()}
                 for event in results(root, before, self._kept_back(path), self.search):
-                    yield self._placed(path, event, known) if isinstance(event, FileResult) else event
+                    yield self._placed(path, event, known)
             except OSError as error:
                 yield ShimReport(SOURCE, _utf8(path), error.strerror or str(error))
         for path, (root, status) in self._files.items():
@@ -96,7 +96,11 @@ class Elsewhere:
         except (LeftOutError, OSError) as error:
             yield ShimReport(SOURCE, _utf8(path), getattr(error, "strerror", None) or str(error))
 
-    def _placed(self, folder: str, event: FileResult, known: Collection[str]) -> FileResult:
+    def _placed(
+        self, folder: str, event: FileResult | ShimReport, known: Collection[str]
+    ) -> FileResult | ShimReport:
+        if isinstance(event, ShimReport):
+            return event._replace(what=f"{event.what} in {_utf8(folder)}")
         path = f"{_utf8(folder)}/{event.path}"
         return event._replace(path=path, was_there=event.path in known or path in self.there)
 

@@ -32,6 +32,7 @@ _SPECIAL: Final = (
     (stat.S_ISBLK, "device"),
     (stat.S_ISCHR, "device"),
 )
+SPECIAL: Final = frozenset(word for _, word in _SPECIAL)
 
 
 type Search = Callable[[bytes], str | None]

@@ -46,6 +46,12 @@ def test_what_was_made_written_and_removed_is_told_by_its_path_and_nothing_else(
     assert removed == FileResult(f"{folder}/old", 0, b"", was_there=True)
 
 
+def test_what_cannot_be_compared_is_told_with_the_folder_that_it_is_in(folder: Path) -> None:
+    elsewhere = looked(folder)
+    os.mkfifo(folder / "fifo")
+    assert list(elsewhere.closing()) == [ShimReport("files", f"fifo in {folder}", "it is a FIFO")]
+
+
 def test_a_replay_tells_of_the_recorded_folders_alone_and_knows_what_lay_there(folder: Path) -> None:
     for only, paths in (((), []), ((str(folder),), [f"{folder}/new"])):
         elsewhere = looked(folder)

@@ -1,6 +1,7 @@
 """What a run did to a tree."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ from blake3 import blake3
 
 from hark.bundle.events import FileResult, ShimReport
 from hark.snapshot import results as module
+from hark.snapshot import survey as surveying
 from hark.snapshot.collect import Collected
 from hark.snapshot.results import results
-from hark.snapshot.survey import Search
+from hark.snapshot.survey import Descent, Search
 from tests.hark.snapshot import trees
 
 
@@ -104,6 +106,53 @@ def test_results_have_a_bound_in_number_and_in_bytes(tmp_path: Path, monkeypatch
     found = told(tmp_path, before)
     assert [type(one) for one in found] == [FileResult] * 2 + [ShimReport] * 2
     assert found[2] == ShimReport("files", "f2", "more than 250 bytes would have to be read")
+
+
+def test_what_cannot_be_compared_is_named_and_not_called_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    trees.made(tmp_path)
+    (tmp_path / "src/deep").mkdir()
+    (tmp_path / "src/deep/f").write_text("f")
+    monkeypatch.setattr(surveying, "MAX_DEPTH", 3)
+    monkeypatch.setattr(module, "MAX_DEPTH", 3)
+    before = trees.collected(tmp_path)
+    assert told(tmp_path, before) == []  # a pipe and a socket that were there are no news
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    (tmp_path / "a/b/c/in").write_text("in")
+    assert told(tmp_path, before) == [FileResult("a/b/c/in", 0o100644, digest("in"))]
+    (tmp_path / "a/b/c/d").mkdir()
+    (tmp_path / "a/b/c/d/too").write_text("too")
+    os.mkfifo(tmp_path / "a/fifo")
+    (tmp_path / "link").unlink()
+    os.mkfifo(tmp_path / "link")
+    (tmp_path / "hunter2").write_text("x")
+    (tmp_path / "y.log").write_text("ignored")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "new"))
+
+    def closed(descent: Descent, path: bytes) -> int:
+        if path == b"src/deep":
+            raise PermissionError(13, "Permission denied")  # root is refused nothing
+        return opened(descent, path)
+
+    opened = Descent.folder
+    monkeypatch.setattr(Descent, "folder", closed)
+    expected = [
+        FileResult("a/b/c/in", 0o100644, digest("in")),
+        FileResult("link", 0, b""),
+        ShimReport("files", "a/b/c/d/", "3 folders in one another are looked into at most"),
+        ShimReport("files", "src/deep/", "it cannot be listed"),
+        ShimReport("files", "(a name)", "holds the value of secrets.API"),
+        ShimReport("files", "a/fifo", "it is a FIFO"),
+        ShimReport("files", "link", "it is a FIFO"),
+        ShimReport("files", "new", "it is a socket"),
+    ]
+    assert told(tmp_path, before, lambda data: "API" if b"hunter2" in data else None) == expected
+    monkeypatch.setattr(module, "MAX_UNCOMPARED", 2)
+    bounded = told(tmp_path, before, lambda data: "API" if b"hunter2" in data else None)
+    assert bounded[:-1] == expected[:4]
+    assert bounded[-1] == ShimReport("files", "4 more that could not be compared", "2 are named at most")
 
 
 def test_a_tree_that_is_gone_is_an_error(tmp_path: Path):
