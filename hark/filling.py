@@ -41,7 +41,8 @@ def fill(
     if recalled.snapshot_bytes:
         _unpack(recalled, folders.project, most)
     elif recalled.manifest or recalled.start.uncontained:
-        files = f" ({len(recalled.manifest)} files)" if recalled.manifest else ""
+        number = len(recalled.manifest)
+        files = f" ({number} file{'' if number == 1 else 's'})" if number else ""
         raise ReplayError(
             f"there is no copy of its project in the bundle{files}; "
             "name yours with -workdir DIR: it is copied, and not written"

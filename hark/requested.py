@@ -65,7 +65,9 @@ def _wants(recalled: Recalled, policy: Policy) -> Iterator[str]:
 def _project(recalled: Recalled) -> str:
     if not recalled.snapshot_bytes:
         return "no copy of it is in the bundle"
-    return f"a copy of {len(recalled.manifest)} files in the bundle, {recalled.snapshot_bytes} bytes packed"
+    number = len(recalled.manifest)
+    files = f"{number} file{'' if number == 1 else 's'}"
+    return f"a copy of {files} in the bundle, {recalled.snapshot_bytes} bytes packed"
 
 
 def _hosts(recalled: Recalled) -> str:

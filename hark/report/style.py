@@ -91,7 +91,8 @@ padding:.4rem 0;border-bottom:1px solid var(--rule)}
 .steps .denied{color:var(--denied)}.steps .none{color:var(--dim)}
 footer{padding:2.5rem 20px;color:var(--dim);font-size:.88rem}
 @media(max-width:700px){body{font-size:15px}dl.sum{grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr))}
-td:not(:last-child){overflow-wrap:break-word;min-width:4.4rem}.ev>summary{grid-template-columns:2.8rem 4.4rem 1fr;gap:.1rem .6rem}
+caption{max-width:calc(100vw - 28px)}td:not(:last-child){overflow-wrap:break-word;min-width:4.4rem}
+.ev>summary{grid-template-columns:2.8rem 4.4rem 1fr;gap:.1rem .6rem}
 .ev u{display:none}.ev summary span{grid-column:1/-1;white-space:normal}
 .cols{gap:0 .8rem}ol.links li{grid-template-columns:1fr}ol.links .how{text-align:left}
 ol.links .how .curve{width:4rem}header,main,footer,nav{padding-inline:14px}}

@@ -11,6 +11,7 @@ from hark.cli.main import entry
 from tests.hark.report.story import events
 from tests.support.browser import Page, chromium, opened
 from tests.support.recordings import bundle
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.clients, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
 
@@ -69,6 +70,33 @@ def test_it_fits_its_window_and_can_be_read(page: Page, size: str, look: str) ->
     assert picture.startswith(b"\x89PNG")
     if kept := os.environ.get("HARK_PICTURES"):
         Path(kept, f"report-{size}-{look}.png").write_bytes(picture)
+
+
+HIDDEN = """[...document.querySelectorAll('caption')].filter(one => {
+  const text = document.createRange();
+  text.selectNodeContents(one);
+  return text.getBoundingClientRect().right > innerWidth;
+}).map(one => one.textContent)"""
+
+
+@pytest.mark.parametrize("width", [360, 420, 700])
+def test_the_heading_of_a_table_is_whole_where_the_table_is_wider_than_the_window(
+    page: Page, width: int
+) -> None:
+    page.sized(width, 844)
+    page.value("document.querySelectorAll('table').forEach(one => { one.style.minWidth = '1000px' })")
+    page.value("document.querySelector('caption').textContent = 'a heading of some length '.repeat(9)")
+    try:
+        assert page.value(HIDDEN) == []
+        page.value("document.querySelector('caption').style.maxWidth = 'none'")
+        assert len(page.value(HIDDEN)) == 1, "the control"
+    finally:
+        page.value("location.reload()")
+        until(
+            lambda: page.value(
+                "document.readyState == 'complete' && !document.querySelector('table').style.minWidth"
+            )
+        )
 
 
 def test_a_page_that_is_too_wide_would_be_seen(page: Page) -> None:

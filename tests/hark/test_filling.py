@@ -53,5 +53,5 @@ def test_what_it_changed_is_named_where_the_bundle_has_no_copy(tmp_path: Path) -
 
 
 def test_without_a_copy_or_a_directory_there_is_nothing_to_begin_with(tmp_path: Path) -> None:
-    with pytest.raises(ReplayError, match="name yours with -workdir DIR"):
+    with pytest.raises(ReplayError, match=r"bundle \(1 file\); name yours with -workdir DIR"):
         filled(tmp_path, MANIFEST, workdir=False)
