@@ -51,7 +51,8 @@ def _wants(recalled: Recalled, policy: Policy) -> Iterator[str]:
         servers = listed(server.name for server in policy.mcp)
         yield f"tool servers {servers}: not started; what they answered is played"
     if policy.publish:
-        yield f"{len(policy.publish)} published ports: none is opened"
+        ports = len(policy.publish)
+        yield f"{ports} published port{'' if ports == 1 else 's'}: none is opened"
     if recalled.start.upstreams:
         yield f"upstreams {listed(recalled.start.upstreams)}: nothing is dialled"
     if policy.nested_sandboxes:
