@@ -94,7 +94,7 @@ class Recalled:
         return "terminal" in self.streams
 
 
-def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
+def recall(path: str, *, own: bytes = b"", truncated: bool = False, to_fork: bool = False) -> Recalled:
     """Verify the bundle and read how its run began.
 
     Raises ReplayError, and TruncatedError for a record that breaks off unless `truncated` allows it.
@@ -109,8 +109,8 @@ def recall(path: str, *, own: bytes = b"", truncated: bool = False) -> Recalled:
         raise ReplayError(f"nothing is replayed from a bundle that does not verify: {result.line()}")
     if result.verdict == TRUNCATED and not truncated:
         raise TruncatedError(
-            f"{path} has no end, its writer was killed; `hark replay -truncated` replays the {result.events} "
-            "events in it"
+            f"{path} has no end, its writer was killed{', and is not forked' if to_fork else ''}; "
+            f"`hark replay -truncated` replays the {result.events} events in it"
         )
     recalled = Recalled(path, result, Unchanged(path, result))
     for frame in recalled.file.frames():

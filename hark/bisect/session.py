@@ -86,7 +86,7 @@ def bisect(wanted: Wanted, environ: Mapping[str, str], *, say: Say, ask: Ask | N
     """Bisect. Raises HarkError where nothing was started, KeyboardInterrupt with the runs so far kept."""
     expression = parse(wanted.until)
     asked = wanted.replay
-    recalled = recall(asked.bundle, own=own_key(environ))
+    recalled = recall(asked.bundle, own=own_key(environ), to_fork=True)
     refuse_hostile(recalled)
     suspects, recorded = _suspects(recalled, wanted, expression)
     signer = admit(recalled, parsed(recalled.loaded), asked, environ, say=say, ask=ask)
@@ -133,13 +133,14 @@ def _remember(driver: Driver, folder: Folder, judge: Judge, signer: bytes, say: 
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Progress:
-    """Writes each run down, and says what it showed."""
+    """Writes each run down, and says what it showed; also which were ended, so that each number is said."""
 
     bisection: Bisection
     folder: Folder
     say: Say
+    _dropped: int = 0
 
     def note(self, done: Done) -> None:
         self.folder.note(done)
@@ -147,6 +148,9 @@ class _Progress:
         driver = self.bisection.driver
         said = {Shown.NOTHING: "showed nothing: ", Shown.LATE: ""}
         shown = f"{said.get(done.shown, '')}{done.why}" if done.why else done.shown.value
+        for number in range(driver.runs - driver.dropped + self._dropped + 1, driver.runs + 1):
+            self.say(f"run {number} of at most {driver.most}: ended, since its answer is not needed any more")
+        self._dropped = driver.dropped
         self.say(f"run {driver.runs + 1} of at most {driver.most}: {words}: {shown} ({done.seconds:.1f} s)")
 
 

@@ -104,7 +104,7 @@ def fork(
     `show` gets lines that the user may copy.
     """
     asked = wanted.replay
-    recalled = recall(asked.bundle, own=own_key(environ))
+    recalled = recall(asked.bundle, own=own_key(environ), to_fork=True)
     refuse_hostile(recalled)
     patch, source = wanted.patch, wanted.patch_source
     if wanted.editor is not None:

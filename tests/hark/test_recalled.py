@@ -104,7 +104,7 @@ def test_a_broken_bundle_is_refused_before_anything_is_read_of_it(tmp_path: Path
 
 def test_a_record_that_breaks_off_is_replayed_only_when_asked(tmp_path: Path) -> None:
     path = bundle(tmp_path / "run.hark", seal=False, end=None)
-    with pytest.raises(TruncatedError, match="-truncated") as refused:
+    with pytest.raises(TruncatedError, match="was killed; `hark replay -truncated`") as refused:
         recall(path)
     assert refused.value.exit_code == 3
     run = recall(path, truncated=True)

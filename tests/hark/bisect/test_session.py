@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -238,6 +239,20 @@ def test_a_message_without_text_cannot_be_bisected(tmp_path: Path) -> None:
     path = bundle(tmp_path / "run.hark", *exchange(1, "page.example", b"\x89\xff"), EVIL)
     with pytest.raises(ForkError, match="no text in it"):
         run(tmp_path, path)
+
+
+def test_runs_that_were_ended_are_said_by_their_numbers() -> None:
+    said: list[str] = []
+    driver = SimpleNamespace(known=0, dropped=0, runs=0, most=9)
+    folder: Any = SimpleNamespace(note=bool)
+    bisection: Any = SimpleNamespace(words={"k": "without it"}, driver=driver)
+    progress = session_module._Progress(bisection, folder, said.append)
+    for known, dropped in ((0, 0), (1, 2), (2, 2), (3, 3)):
+        driver.runs, driver.dropped = known + dropped, dropped
+        progress.note(Done("k", 0, Shown.GONE, "", 0.5, "x.hark"))
+    assert [line.partition(" of at most 9: ")[0] for line in said] == [f"run {at}" for at in range(1, 8)]
+    ended = [line for line in said if line.endswith("ended, since its answer is not needed any more")]
+    assert [line.split()[1] for line in ended] == ["2", "3", "6"]
 
 
 def test_a_request_without_text_names_its_answer(tmp_path: Path, path: str) -> None:

@@ -61,5 +61,5 @@ def test_a_patch_that_matches_nothing_is_said_before_a_start(tmp_path: Path) -> 
 
 
 def test_a_bundle_that_breaks_off_is_not_forked(tmp_path: Path) -> None:
-    with pytest.raises(TruncatedError):
+    with pytest.raises(TruncatedError, match="killed, and is not forked; `hark replay -truncated` replays"):
         started(tmp_path, seal=False, trust=True)
