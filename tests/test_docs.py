@@ -2,8 +2,10 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,9 +125,18 @@ def run_block(block: Block, folder: Path, built: Path | None = None) -> None:
         assert agree(example.lines, printed), f"{block.where}: {example.command}\n{done.stdout}"
 
 
+def apart(story: list[Block]) -> list[Block]:
+    """Return a story whose servers listen where nobody does: those of an earlier reading may be there."""
+    for port in sorted(set(re.findall(r"http\.server (\d+)", "".join(block.text for block in story)))):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            other = str(free.getsockname()[1])
+        story = [replace(one, text=re.sub(rf"\b{port}\b", other, one.text)) for one in story]
+    return story
+
+
 def run_story(story: list[Block], folder: Path, built: Path | None = None) -> None:
     """Run the blocks of a story in one folder, and write its files there."""
-    for at, block in enumerate(story):
+    for at, block in enumerate(apart(story)):
         if block.info[:1] == ("console",):
             run_block(block, folder, None if at else built)
         else:
@@ -170,6 +181,17 @@ def test_a_console_block_with_a_run_shows_what_the_program_prints(
 def test_a_console_block_that_shows_something_else_is_seen(tmp_path: Path, wrong: str) -> None:
     with pytest.raises(AssertionError, match=r"somewhere:1: hark version"):
         run_block(Block("somewhere:1", ("console",), f"$ hark version\n{wrong}\n"), tmp_path)
+
+
+def test_a_story_is_not_disturbed_by_the_servers_of_an_earlier_reading() -> None:
+    told = [
+        Block("a:1", ("console",), "$ python3 -m http.server 18765 &\n"),
+        Block("a:2", (), "at :18765 187651"),
+    ]
+    first, second = apart(told)
+    port = first.text.split()[4]
+    assert (port != "18765", second.text) == (True, f"at :{port} 187651")
+    assert apart(told[1:]) == told[1:]
 
 
 def test_ids_times_and_ports_may_differ_and_words_may_not() -> None:
