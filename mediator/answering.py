@@ -82,6 +82,7 @@ class Answering(Talking):
         answers.standardise(response)
         self._server = Server.BODY
         self._whole = length(headers)
+        self.size = sum([len(name) + len(value) for name, value in headers])
         self.transcript.response(response.status_code, headers)
         if self._watch is not None and not event.end_stream:
             self._watch.answered(headers)
@@ -125,6 +126,7 @@ class Answering(Talking):
 
     def _pass(self, data: bytes) -> Commands:
         if data:
+            self.size += len(data)
             self.transcript.chunk(data)
             if self._watch is not None:
                 self._watch.feed(data)
@@ -148,7 +150,10 @@ class Answering(Talking):
             last = ResponseTrailers(self.stream_id, http.Headers(self._answer_trailers))
             yield self._to_agent(last)
         self._server = Server.DONE
-        self.transcript.end()
+        if self.said_all is None:
+            self.transcript.end()
+        else:
+            self.said_all(self)
         if self._agent is Agent.DONE:
             yield from self._finish()
         else:

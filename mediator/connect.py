@@ -11,7 +11,7 @@ from typing import Final
 
 from mediator.authority import Destination
 from mediator.proxy import Proxy
-from mediator.transport import Reader, Streams
+from mediator.transport import Reader, Streams, drop
 
 MAX_ANSWER: Final = 1 << 16  # the head of an answer; what follows it is the connection
 _REASONS: Final = {
@@ -77,7 +77,7 @@ async def through(
         _check(await answer.head)
         return await _streams(transport, answer.rest, tls, target.host, limit)
     except BaseException:
-        transport.abort()
+        drop(transport)
         raise
 
 

@@ -23,7 +23,7 @@ from hark.policy.model import Address
 from mediator.authority import Destination
 from mediator.connect import ConnectError, through
 from mediator.proxy import Proxies, Proxy
-from mediator.transport import Streams, connected, keep_alive
+from mediator.transport import Streams, connected, drop, keep_alive
 from mediator.trust import certificates
 from mediator.upstream import Redirect, behind_proxy, dialable
 
@@ -75,7 +75,7 @@ class Dialler:
     def abort_all(self) -> None:
         """End every connection: one that was closed may still be waiting for the server's goodbye."""
         for transport in list(self.opened):
-            transport.abort()
+            drop(transport)
 
     async def dial(self, target: Destination, *, tls: bool, h2: bool, raw: bool = False) -> Streams:
         """Connect to an allowed host. `raw`: for bytes, not for HTTP. Raises UpstreamError."""

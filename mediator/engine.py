@@ -121,6 +121,7 @@ class Engine:
         self._open[connection] = self._standing.grounds(target, self._standing.now())
         try:
             await connection.handle_client()
+            await connection.delivered()
         finally:
             self._open.pop(connection, None)
             connection.end("the connection ended")

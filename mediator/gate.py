@@ -29,7 +29,7 @@ from mediator.sniff import Http, More, Sniffed, Tls, Unknown, sniff
 from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Transcript
-from mediator.transport import Streams, reset
+from mediator.transport import Streams, closed, reset
 from mediator.whose import CALLER, Whose
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ class Gate:
         elif target.port == DNS_PORT and isinstance(verdict, Deny):
             if not await self.resolver.serve_stream(reader, writer):
                 await self._refuse_raw(target, verdict, "tcp", "it did not ask for a name", writer)
+            await closed(writer)
             return
         if isinstance(verdict, Allow) and verdict.by is not None and verdict.by.speaks is Speaks.TCP:
             await self._raw(target, "tcp", verdict, b"", streams)
@@ -274,6 +275,8 @@ async def _say(streams: Streams, words: bytes) -> None:
     except (TimeoutError, OSError):
         pass
     writer.close()
+    if writer.transport.get_write_buffer_size():
+        _abort(writer)
 
 
 def _abort(writer: asyncio.StreamWriter) -> None:

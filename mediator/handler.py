@@ -24,6 +24,7 @@ from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
 from mitmproxy.tls import TlsData
 from mitmproxy.utils import asyncio_utils
 
+from hark.bundle.events import AGENT_LEFT
 from hark.errors import HarkError, UpstreamError
 from hark.policy.decide import Deny
 from mediator.authority import Destination
@@ -35,11 +36,12 @@ from mediator.link import Link
 from mediator.playback.answer import TurnHook
 from mediator.settled import SettledHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
-from mediator.transport import Streams, no_linger, reset
+from mediator.transport import STALLED_S, Accepted, Streams, closed, no_linger, reset, untaken
 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
 NOTHING_IN_COMMON: Final = ("no application protocol", "TLS failed (unknown reason)")
 """What is said of alert 120 (RFC 7301, 3.2); not every build of Python has a name for it."""
+SURE: Final = 1 << 14  # of an answer and what waits before it: what the kernel takes at the least
 MAX_UNSENT: Final = 1 << 20  # to an agent in HTTP/2 that goes on asking: answers to its pings above all
 
 
@@ -93,6 +95,7 @@ class AgentConnection(ConnectionHandler):
         self._link = link
         self._contexts = contexts
         self._dialler = dialler
+        self._agent = writer
         self._crashed = False
         self._behind = False
         """Whether something that was written may still wait for its socket."""
@@ -103,11 +106,11 @@ class AgentConnection(ConnectionHandler):
         Below(context)
         if link.tls:
             tls = AgentTls(context)
-            self._http = AgentHttp(context, link, self._unsent)
+            self._http = AgentHttp(context, link, self._unsent, self._fits)
             tls.child_layer = self._http
             self.layer = tls
         else:
-            self.layer = self._http = AgentHttp(context, link, self._unsent)
+            self.layer = self._http = AgentHttp(context, link, self._unsent, self._fits)
 
     def crash(self, error: BaseException) -> None:
         """End everything about this connection and mark the run."""
@@ -121,16 +124,29 @@ class AgentConnection(ConnectionHandler):
         """End the connection because the run ends; what is under way is recorded as cut."""
         if not self._crashed:
             self._crashed = True
-            for exchange in self._http.exchanges:
+            for exchange in (*self._http.exchanges, *self._http.answered):
                 exchange.let_go(reason)
         self._reset_all()
+
+    async def delivered(self) -> None:
+        """Wait until what was written has left for the agent, where the connection ended in order.
+
+        What was cut is not waited for: it is about to be reset.
+        """
+        if self._crashed:
+            return
+        if not self.client.error and not await closed(self._agent):
+            took = f"took nothing of an answer for {STALLED_S:.0f} s; its connection was reset"
+            self._link.ledger.warn(f"{self._link.target}: the agent {took}")
+        if not self._crashed:
+            self._http.left(AGENT_LEFT)
 
     is_raw = False
 
     @property
     def busy(self) -> bool:
         """Tell whether an exchange is under way."""
-        return any(exchange.transcript.open for exchange in self._http.exchanges)
+        return bool(self._http.answered) or any(one.transcript.open for one in self._http.exchanges)
 
     async def server_event(self, event: events.Event) -> None:
         """Pass an event to the layers, unless they failed before."""
@@ -147,6 +163,31 @@ class AgentConnection(ConnectionHandler):
                     self._write(command)
                 else:
                     self._carry_out(command)
+            if self._http.answered:
+                self._settle()
+        except Exception as error:  # noqa: BLE001  # as in `fail_closed`
+            self.crash(error)
+
+    def _settle(self) -> None:
+        """Record the end of the answers that have been written, now or once they are."""
+        transport = self._agent.transport
+        protocol = transport.get_protocol()
+        if transport.get_write_buffer_size() and isinstance(protocol, Accepted):
+            protocol.when_written(transport, self._written)
+        elif transport.is_closing():  # with nothing left in it, and nobody was told: it is lost
+            self._http.left(AGENT_LEFT)
+        else:
+            self._http.settle()
+
+    def _written(self, all_of_it: bool) -> None:  # noqa: FBT001  (what Accepted tells)
+        """Hear that what waited for the agent's socket has left, or was lost with it."""
+        if self._crashed:
+            return
+        try:
+            if all_of_it:
+                self._http.settle()
+            else:
+                self._http.left(AGENT_LEFT)
         except Exception as error:  # noqa: BLE001  # as in `fail_closed`
             self.crash(error)
 
@@ -340,6 +381,9 @@ class AgentConnection(ConnectionHandler):
             return 0
         return io.writer.transport.get_write_buffer_size()
 
+    def _fits(self, size: int) -> bool:
+        return size <= SURE and size + untaken(self._agent.transport) <= SURE
+
     def close_connection(self, connection: Connection, half_close: bool = False) -> None:  # noqa: FBT001, FBT002
         """Close; what was cut is reset, and a half-close that TLS cannot express is left out."""
         writer = self.transports[connection].writer
@@ -365,6 +409,7 @@ class AgentConnection(ConnectionHandler):
     def _reset_all(self) -> None:
         for task in [*self._watched.values(), *self._clearing]:
             task.cancel()
+        reset(self._agent.transport)
         for io in list(self.transports.values()):
             if isinstance(io.writer, asyncio.StreamWriter):
                 reset(io.writer.transport)

@@ -21,14 +21,16 @@ from mitmproxy.proxy.layers.http import (
     SendHttp,
 )
 from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
-from mitmproxy.proxy.layers.http._events import RequestHeaders
+from mitmproxy.proxy.layers.http._events import RequestHeaders, RequestProtocolError
 
+from hark.bundle.events import AGENT_LEFT
 from hark.policy.decide import Deny
 from mediator.exchange import Exchange
 from mediator.flow import BACKED_UP
 from mediator.link import Link
 from mediator.playback.answer import PlayedServer
 from mediator.playback.playback import Playback
+from mediator.stream import Stream
 from mediator.together import together
 from mediator.wire import AgentHttp1, UpstreamHttp1
 from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
@@ -67,17 +69,49 @@ class UpstreamStart(layer.Layer):
 
 
 class AgentHttp(HttpLayer):
-    """All exchanges of one agent connection. `unsent` tells how many bytes wait to be written to a socket."""
+    """All exchanges of one agent connection. `unsent` tells how many bytes wait to be written to a socket,
+    `fits` whether the kernel surely takes so many for the agent's.
+    """
 
-    def __init__(self, context: Context, link: Link, unsent: Callable[[Connection], int]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        link: Link,
+        unsent: Callable[[Connection], int],
+        fits: Callable[[int], bool] = lambda _: False,
+    ) -> None:
         super().__init__(context, HTTPMode.transparent)
         self._link = link
         self._unsent = unsent
+        self._fits = fits
+        self.answered: list[Stream] = []
+        """Those of which the server has said all, which may not have left for the agent yet."""
 
     @property
     def exchanges(self) -> list[Exchange]:
         """Return the exchanges that are under way."""
         return [stream for stream in self.streams.values() if isinstance(stream, Exchange)]
+
+    def settle(self) -> None:
+        """Record the end of what was answered, now that nothing waits for the agent's socket.
+
+        What still waits for the agent's windows has not ended.
+        """
+        answered, self.answered = self.answered, []
+        for exchange in answered:
+            if self._windowed(exchange):
+                self.answered.append(exchange)
+            elif exchange.transcript.open:
+                exchange.transcript.end()
+
+    def left(self, reason: str, stream_id: int | None = None) -> None:
+        """Record that nobody takes the rest of what was answered: on one stream, or on all."""
+        answered, self.answered = self.answered, []
+        for exchange in answered:
+            if stream_id not in (None, exchange.stream_id):
+                self.answered.append(exchange)
+            elif exchange.transcript.open:
+                exchange.transcript.end(reason)
 
     @property
     def full(self) -> bool:
@@ -163,6 +197,8 @@ class AgentHttp(HttpLayer):
         if isinstance(event, RequestHeaders):
             yield from self.make_stream(event.stream_id)
         stream = self.streams.get(event.stream_id)
+        if self.answered and isinstance(event, RequestProtocolError):
+            self.left(AGENT_LEFT, event.stream_id)
         if stream is not None:  # else it is over already, and what comes is too late
             yield from self.event_to_child(stream, event)
 
@@ -171,8 +207,21 @@ class AgentHttp(HttpLayer):
         exchange = Exchange(_forked(self.context), stream_id, self._link)
         exchange.context.layers.clear()  # else it stands in there itself: a circle
         exchange.idle = self._idle
+        exchange.said_all = self._said_all
         self.streams[stream_id] = exchange  # type: ignore[assignment]
         yield from self.event_to_child(exchange, events.Start())
+
+    def _said_all(self, exchange: Stream) -> None:
+        """End an answer that the kernel takes whole; of another the end is kept until it was written."""
+        if self._fits(exchange.size) and not self._windowed(exchange):
+            exchange.transcript.end()
+        else:
+            self.answered.append(exchange)
+
+    def _windowed(self, exchange: Stream) -> bool:
+        """Tell whether some of an answer waits for the agent's windows."""
+        agent = self.connections.get(self.context.client)
+        return isinstance(agent, AgentHttp2) and bool(agent.flow.waiting(exchange.stream_id))
 
     def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
         """Give an exchange a connection: one that is idle or multiplexed, or a new one; or the recording."""

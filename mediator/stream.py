@@ -51,6 +51,10 @@ class Stream(layer.Layer):
 
     idle: Callable[[], Connection | None] | None = None
     """Returns a connection to the link's target over which a request may go now, if there is one."""
+    said_all: Callable[["Stream"], None] | None = None
+    """Told that the server has said all: ends the transcript once it has left. Else that is ended at once."""
+    size = 0
+    """Of the answer, as far as it was passed on."""
 
     def __init__(self, context: Context, stream_id: int, link: Link) -> None:
         super().__init__(context)

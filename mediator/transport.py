@@ -2,16 +2,21 @@
 
 import asyncio
 import contextlib
+import fcntl
 import socket
 import ssl
 import struct
+import termios
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mediator.decrypted import by_buffer
 
 KEEPALIVE_S: Final = 30  # NATs forget a silent connection after some minutes, a model may think for twenty
 _KEEPALIVE_PROBES: Final = 6
+STALLED_S: Final = 600.0
+"""Whoever takes nothing for so long of what was written before an end takes no more: one that works on each
+piece of an answer needs minutes for it."""
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
 
 
@@ -25,6 +30,36 @@ class Reader(asyncio.StreamReader):
         """As of a StreamReader: called by what reads the socket."""
         if self.taker is None or not self.taker(data):
             super().feed_data(data)
+
+
+class Accepted(asyncio.StreamReaderProtocol):
+    """As a StreamReaderProtocol; and tells when all that was written has left for the kernel."""
+
+    _told: Callable[[bool], None] | None = None
+    _of: asyncio.WriteTransport | None = None
+
+    def when_written(self, transport: asyncio.WriteTransport, told: Callable[[bool], None]) -> None:
+        """Call once, of a transport in which bytes wait: True when they have left, False when it was lost."""
+        self._told, self._of = told, transport
+        transport.set_write_buffer_limits(high=0)
+
+    def resume_writing(self) -> None:
+        """As of a StreamReaderProtocol: called by what writes to the socket."""
+        super().resume_writing()
+        self._tell(written=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As of a StreamReaderProtocol: called last of all."""
+        super().connection_lost(exc)
+        self._tell(written=False)
+
+    def _tell(self, *, written: bool) -> None:
+        told, self._told = self._told, None
+        of, self._of = self._of, None
+        if of is not None:
+            of.set_write_buffer_limits()
+        if told is not None:
+            told(written)
 
 
 class Streams(NamedTuple):
@@ -58,15 +93,23 @@ async def listening(
     """Accept connections on a bound socket, each in a task of its own."""
     loop = asyncio.get_running_loop()
 
-    def protocol() -> asyncio.StreamReaderProtocol:
-        return asyncio.StreamReaderProtocol(Reader(limit=limit, loop=loop), accept, loop=loop)
+    def protocol() -> Accepted:
+        return Accepted(Reader(limit=limit, loop=loop), accept, loop=loop)
 
     return await loop.create_server(protocol, sock=sock, backlog=backlog)
 
 
+def _socket(transport: asyncio.WriteTransport) -> Any:
+    """Return what asyncio has of a transport's socket; None where it has let go of it."""
+    try:
+        return transport.get_extra_info("socket")
+    except AttributeError:  # TLS that was closed twice
+        return None
+
+
 def keep_alive(transport: asyncio.WriteTransport) -> None:
     """Let the kernel show what lies between us and the server that a silent connection is still one."""
-    sock = transport.get_extra_info("socket")
+    sock = _socket(transport)
     if sock is not None:
         with contextlib.suppress(OSError):  # already gone
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -77,13 +120,64 @@ def keep_alive(transport: asyncio.WriteTransport) -> None:
 
 def no_linger(transport: asyncio.WriteTransport) -> None:
     """Let the coming close be a reset."""
-    sock = transport.get_extra_info("socket")
+    sock = _socket(transport)
     if sock is not None:
         with contextlib.suppress(OSError):  # already gone
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
 
 
 def reset(transport: asyncio.WriteTransport) -> None:
-    """End a connection now, with a reset."""
-    no_linger(transport)
-    transport.abort()
+    """End a connection now, with a reset; one that has been closed with nothing left in it is left alone."""
+    if not _over(transport):
+        no_linger(transport)
+        transport.abort()
+
+
+def drop(transport: asyncio.WriteTransport) -> None:
+    """End a connection now, and forget what waits in it; one that is over is left alone."""
+    if not _over(transport):
+        transport.abort()
+
+
+def _over(transport: asyncio.WriteTransport) -> bool:
+    """Tell whether a connection was closed and has nothing to wait for any more.
+
+    A reset would take back what the kernel still has to send. Where the close had to wait for the socket,
+    asyncio has let go of it and raises AttributeError for an abort.
+    """
+    if not transport.is_closing():
+        return False
+    sock = _socket(transport)
+    if sock is None or sock.fileno() < 0:
+        return True
+    waits_for_goodbye = transport.get_extra_info("sslcontext") is not None
+    return not waits_for_goodbye and not transport.get_write_buffer_size()
+
+
+async def closed(writer: asyncio.StreamWriter) -> bool:
+    """Wait until what waits in a connection that was closed has left, for as long as any of it is taken.
+
+    False: its reader took nothing for `STALLED_S`, and the connection was reset.
+    """
+    transport = writer.transport
+    if not transport.is_closing() or not transport.get_write_buffer_size():
+        return True
+    left = untaken(transport)
+    taken = True
+    gone = asyncio.ensure_future(writer.wait_closed())
+    while not (await asyncio.wait([gone], timeout=STALLED_S))[0]:
+        before, left = left, untaken(transport)
+        if left == before:
+            taken = False
+            reset(transport)
+    gone.exception()
+    return taken
+
+
+def untaken(transport: asyncio.WriteTransport) -> int:
+    """Return how many bytes the other side has not taken yet: of ours and of the kernel's."""
+    sock = _socket(transport)
+    if sock is None or sock.fileno() < 0:
+        return 0
+    (kernels,) = struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0\0\0\0"))
+    return transport.get_write_buffer_size() + int(kernels)

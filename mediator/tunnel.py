@@ -6,8 +6,10 @@ held in memory is one piece a direction and what the streams' own limit lets wai
 
 A piece that ends as a credential begins, by more than chance, waits for what follows or for the end.
 
-Not done here: understanding what passes. TLS goes through as it is, so what it hides is recorded hidden and
-is not searched; a reset that comes after the same side's half-close is noticed at the next byte toward it.
+Not done here: telling a server behind a proxy that speaks TLS that the agent has said all, which asyncio's
+TLS cannot express. And understanding what passes: TLS goes through as it is, so what it hides is recorded
+hidden and is not searched; a reset that comes after the same side's half-close is noticed at the next byte
+toward it.
 """
 
 import asyncio
@@ -148,8 +150,9 @@ class Tunnel:
             await self._pass(way, await self._searched(way, piece), sink)
         await self._pass(way, await self._searched(way, b""), sink)
         self._record(way, end=True)
-        with contextlib.suppress(OSError):
-            sink.write_eof()
+        if sink.can_write_eof():
+            with contextlib.suppress(OSError):
+                sink.write_eof()
 
     async def _searched(self, way: _Way, piece: bytes) -> bytes:
         """Return what may pass of a piece, or of what was held where the stream has ended."""

@@ -26,7 +26,7 @@ from mediator.mcp.talk import Answered, Passed, Refused, Talk
 from mediator.playback.words import WENT_LIVE
 from mediator.scan import FoundError
 from mediator.text import as_text
-from mediator.transport import Streams
+from mediator.transport import Streams, closed
 
 if TYPE_CHECKING:
     from mediator.playback.playback import Playback
@@ -94,6 +94,7 @@ class Connection:
                 await self._server.end()
             self._log.end(why)
         self._writer.close()
+        await closed(self._writer)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

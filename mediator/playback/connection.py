@@ -61,8 +61,16 @@ class PlayedSide:
             self._playback.passed(part)
             raise BrokenError(part.piece.reason)
 
+    def can_write_eof(self) -> bool:
+        """Tell that it does."""
+        return True
+
     def write_eof(self) -> None:
         """Take that the agent says nothing more."""
+
+    def is_closing(self) -> bool:
+        """Tell that it can be let go of."""
+        return False
 
     def close(self) -> None:
         """Let go."""

@@ -1,11 +1,14 @@
-"""A reset is seen as a reset by the other side."""
+"""A reset is seen as a reset by the other side, and what was closed in order before it arrives."""
 
 import asyncio
 import socket
+import threading
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from mediator.transport import KEEPALIVE_S, keep_alive, no_linger, reset
+from mediator import transport
+from mediator.transport import KEEPALIVE_S, closed, drop, keep_alive, no_linger, reset, untaken
 
 
 def closed_by(close: object) -> bytes:
@@ -67,3 +70,91 @@ def test_a_silent_connection_is_kept_known_to_what_lies_between() -> None:
 
 def test_the_control_an_ordinary_close_is_an_end() -> None:
     assert closed_by(lambda writer: writer.close()) == b""
+
+
+LARGE = 12 << 20  # more than the kernel takes for a reader that reads nothing
+
+
+def left_by(end: Callable[[asyncio.StreamWriter], Awaitable[None]]) -> int:
+    """Return how many bytes a client reads of many that a server writes and ends by `end`. OSError if cut."""
+
+    async def serve() -> int:
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        reads = threading.Event()
+
+        async def handle(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"a" * LARGE)
+            assert untaken(writer.transport) > LARGE // 2
+            writer.close()
+            asyncio.get_running_loop().call_soon(reads.set)
+            try:
+                await end(writer)
+                ended.set_result(None)
+            except BaseException as error:
+                ended.set_exception(error)
+                raise
+
+        def read(address: tuple[str, int]) -> int:
+            with socket.create_connection(address, timeout=60) as sock:
+                assert reads.wait(60)
+                return sum(len(piece) for piece in iter(lambda: sock.recv(1 << 16), b""))
+
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        try:
+            return await asyncio.to_thread(read, server.sockets[0].getsockname())
+        finally:
+            await ended
+            server.close()
+            await server.wait_closed()
+
+    return asyncio.run(serve())
+
+
+@pytest.mark.parametrize("late", [reset, drop])
+def test_what_ends_a_connection_leaves_one_alone_that_has_been_closed_and_has_sent_all(
+    late: Callable[[asyncio.WriteTransport], None],
+) -> None:
+    async def end(writer: asyncio.StreamWriter) -> None:
+        assert await closed(writer)
+        for _ in range(3):
+            late(writer.transport)
+            await asyncio.sleep(0)
+
+    assert left_by(end) == LARGE
+
+
+def test_the_control_an_abort_then_is_an_error_of_asyncios() -> None:
+    async def end(writer: asyncio.StreamWriter) -> None:
+        await closed(writer)
+        writer.transport.abort()
+
+    with pytest.raises(AttributeError):
+        left_by(end)
+
+
+def test_the_control_without_the_wait_the_rest_is_lost() -> None:
+    async def end(writer: asyncio.StreamWriter) -> None:
+        reset(writer.transport)
+
+    with pytest.raises(ConnectionResetError):
+        left_by(end)
+
+
+def test_a_reader_that_takes_nothing_for_long_is_waited_for_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "STALLED_S", 0.2)
+
+    async def serve() -> bool:
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        async def handle(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"a" * LARGE)
+            writer.close()
+            taken.set_result(await closed(writer))
+
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        with socket.create_connection(server.sockets[0].getsockname()):
+            return await asyncio.wait_for(taken, 60)
+
+    assert not asyncio.run(serve())
