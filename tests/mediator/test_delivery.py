@@ -1,4 +1,4 @@
-"""What was written before an end arrives; an answer that did not leave for the agent is not recorded whole."""
+"""What was written before an end arrives; no answer that did not leave for the agent is recorded whole."""
 
 import socket
 import struct
@@ -13,6 +13,8 @@ from mediator import handler, transport
 from mediator.handler import AgentConnection
 from tests.fakes.upstream import Call, Upstream
 from tests.mediator.rig import API, Rig, pair, plain
+from tests.mediator.test_http import Client
+from tests.mediator.test_http import pair as over_http2
 from tests.support.waiting import until
 
 SIZE = 12 << 20  # more than the kernel takes for a reader that reads nothing
@@ -176,4 +178,37 @@ def test_a_reader_that_takes_nothing_for_long_is_reset_and_named(monkeypatch: py
             all_of(sock)
     assert end.error == AGENT_LEFT
     assert any("took nothing of an answer" in warning for warning in rig.mediator.summary().warnings)
+    assert rig.fatal == []
+
+
+def _then(does: str, client: Client, stream: int) -> None:
+    """Let an agent that took a window of an answer do one thing more."""
+    match does:
+        case "reset the stream":
+            client.h2.reset_stream(stream)
+        case "went away":
+            client.sock.close()
+            return
+        case _:
+            client.h2.increment_flow_control_window(1 << 20)
+            client.h2.increment_flow_control_window(1 << 20, stream)
+    client.flush()
+
+
+@pytest.mark.parametrize(
+    ("does", "error"), [("took the rest", ""), ("reset the stream", AGENT_LEFT), ("went away", AGENT_LEFT)]
+)
+def test_an_answer_that_waits_for_windows_is_whole_only_once_they_open(does: str, error: str) -> None:
+    with over_http2() as (rig, client, upstream):
+        size = 200_000  # three times the window that a stream begins with
+        upstream.routes["/large"] = lambda call: call.reply(200, b"a" * size)
+        stream = client.ask("/large")
+        passed_on(rig, size)
+        assert not rig.recorder.of(LlmResponseEnd)
+        _then(does, client, stream)
+        if not error:
+            (answer,) = client.wait(stream)
+            assert len(answer.body) == size
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert end.error == error
     assert rig.fatal == []
