@@ -10,6 +10,7 @@ import atexit
 import errno
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn, Protocol, cast
@@ -78,6 +79,8 @@ def entry(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _outcome(argv)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     streams.reopen_missing()
     streams.forgive_errors()
     gc.set_threshold(GC_THRESHOLD)

@@ -167,3 +167,21 @@ def test_a_process_of_somebody_else_goes_on_behind_a_command():
     program = "from hark.cli import main; code = main.entry(['nosuch']); print(code)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "2\n"
+
+
+LOADED = """
+import signal, sys
+sys.argv[:] = [sys.argv[1], "version"]
+import hark.cli
+print(signal.getsignal(signal.SIGINT) == signal.SIG_DFL)
+from hark.cli import main
+main._outcome = lambda _: print(signal.getsignal(signal.SIGINT) is signal.default_int_handler) or 0
+main.entry()
+"""
+
+
+@pytest.mark.parametrize(("name", "silent"), [("/usr/bin/hark", True), ("/usr/bin/pytest", False)])
+def test_ctrl_c_is_silent_while_the_program_is_loaded_and_nowhere_else(name: str, *, silent: bool) -> None:
+    command = [sys.executable, "-c", LOADED, name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(silent), "True"]
