@@ -54,8 +54,11 @@ class Parting:
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
-        for path, count in self._changes(before).items() if self.is_kept else ():
+        services: list[str] = []
+        for path, count in self._changes(before, services).items() if self.is_kept else ():
             self.say(summary.acted_on(self._named(path), count))
+        for path in services:
+            self.say(summary.listened_on(self._named(path)))
         for line in determinism.said(self.prepared.controlled, self.log, ended.unreached):
             self.say(line)
         for line in () if self.files is None else self.files.said():
@@ -77,12 +80,15 @@ class Parting:
     def _named(self, path: str) -> str:
         return os.path.relpath(path, self.prepared.plan.workdir)
 
-    def _changes(self, before: dict[str, bytes]) -> dict[str, int]:
-        """Return what other programs act on and the agent has changed or made, with numbers of files."""
+    def _changes(self, before: dict[str, bytes], services: list[str]) -> dict[str, int]:
+        """Return what other programs act on and the agent has changed or made, with numbers of files.
+
+        `services` is given the sockets of others that have appeared.
+        """
         surveyed = self.prepared.project
         found = project.changes(surveyed.watched, before, project.fingerprints(surveyed.watched))
         try:
-            return found | project.made_since(surveyed)
+            return found | project.made_since(surveyed, services)
         except PolicyError as error:
             self.say(f"what the agent made was not looked through: {error}")
             return found

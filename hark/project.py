@@ -71,6 +71,8 @@ class Project:
     """Directories that could not be listed."""
     surveyed_at: int = 0
     """Unix nanoseconds."""
+    services: frozenset[str] = frozenset()
+    """Every unix socket on which somebody listened, masked or not."""
 
 
 def survey(
@@ -91,6 +93,7 @@ def survey(
     seen: set[str] = set()
     repositories: set[str] = set()
     unlisted: list[str] = []
+    services: list[str] = []
     now = time.time_ns()
     for entry in _walk(root, unlisted=unlisted):
         acting = acted_on(entry)
@@ -100,6 +103,7 @@ def survey(
             masked += _target(entry, root)
         elif is_service(entry):
             masked.append(entry.path)
+            services.append(entry.path)
         elif entry.name == ".git":
             watched += _repository(entry, root, home)
             deeper += [f"{entry.path}/{name}" for name in COMPARED]
@@ -130,6 +134,7 @@ def survey(
         frozenset(repositories),
         frozenset(unlisted),
         now,
+        frozenset(services),
     )
 
 
@@ -166,12 +171,13 @@ def _shared(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def made_since(project: Project) -> dict[str, int]:
+def made_since(project: Project, services: list[str] | None = None) -> dict[str, int]:
     """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
 
     What cannot be looked through is named itself. Among installed packages, which were not searched before,
-    a repository counts that has changed since. Raises PolicyError where the agent has left more than can be
-    looked through.
+    a repository counts that has changed since. `services` is given the sockets on which somebody listens now,
+    and nobody did: no process of the agent's is left. Raises PolicyError where the agent has left more than
+    can be looked through.
     """
     known = {*project.acted_on, *project.watched}
     found: dict[str, int] = {}
@@ -184,6 +190,8 @@ def made_since(project: Project) -> dict[str, int]:
             git = os.path.dirname(entry.path) if entry.name == "HEAD" else entry.path
             if entry.name == "HEAD" or (entry.name == ".git" and entry.path in known):
                 found |= dict.fromkeys(set(kept(git)) - project.repositories - {git}, 1)
+        if services is not None and entry.path not in project.services and is_service(entry):
+            services.append(entry.path)
         if entry.name in _PACKAGES:
             packages.append(entry.path)
     for folder in packages:

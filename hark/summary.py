@@ -38,6 +38,14 @@ def moved_from(name: str) -> str:
     )
 
 
+def listened_on(name: str) -> str:
+    """Return the sentence for a socket in the project on which somebody began to listen during the run."""
+    return (
+        f"a program of this machine began to listen on {visible(name)} during the run: what the agent may "
+        "have said to it is in no record; start such a program before the run, which then masks its socket"
+    )
+
+
 def acted_on(name: str, count: int) -> str:
     """Return the sentence for what the agent changed or made, and other programs act on."""
     files = "" if count == 1 else f" ({count} files)"

@@ -1,10 +1,12 @@
 """What a project hides from the agent, and what the end of the run says the agent has left in it."""
 
 import os
+import socket
 
 import pytest
 
 from tests.e2e.rig import Desk, ok
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -31,6 +33,42 @@ def test_a_repository_with_a_hook_and_settings_of_other_agents_that_the_agent_ma
     named = {line.split()[4].rstrip(",") for line in said}
     assert named == {"deep/CLAUDE.md", "sub/.git", "deep/er/.vscode"}
     assert all(line.endswith("which other programs act on; look before they do") for line in said)
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["late", "control: from the start"])
+def test_a_program_that_begins_to_listen_in_the_project_is_named_and_one_that_did_is_masked(
+    at: Desk, late: bool
+):
+    speak = (
+        "import os, socket, time\nopen('ready', 'w').close()\n"
+        "while not os.path.exists('go'): time.sleep(0.02)\n"
+        "try: socket.socket(socket.AF_UNIX).connect('service')\n"
+        "except OSError as error: print(type(error).__name__)\n"
+        "else: print('reached')\n"
+    )
+
+    def listen() -> None:
+        place = os.open(at.project, os.O_PATH)
+        listener.bind(f"/proc/self/fd/{place}/service")  # a socket's path is short
+        os.close(place)
+        os.chmod(at.project / "service", 0o777)
+        listener.listen()
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        if not late:
+            listen()
+        with at.start("run", "-o", at.bundle, "--", "python3", "-c", speak) as process:
+            until((at.project / "ready").exists)
+            if late:
+                listen()
+            (at.project / "go").touch()
+            out, said = (piece.decode() for piece in process.communicate(timeout=60))
+    assert process.returncode == 0, said
+    assert out == ("reached\n" if late else "PermissionError\n")
+    assert ("hark: a program of this machine began to listen on service during the run" in said) == late
+    assert [event["what"] for event in at.events("ShimReport") if event["source"] == "files"] == (
+        ["service"] if late else []
+    )
 
 
 def test_a_change_to_settings_further_down_is_named_too(at: Desk):

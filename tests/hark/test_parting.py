@@ -97,7 +97,7 @@ def test_of_a_copy_that_is_thrown_away_nothing_is_said_that_others_might_act_on(
 def test_a_project_that_cannot_be_looked_through_is_said_and_the_rest_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(_: object) -> None:
+    def fails(*_: object) -> None:
         raise PolicyError("too many files")
 
     monkeypatch.setattr(project, "made_since", fails)

@@ -422,6 +422,26 @@ def test_a_socket_that_a_program_listens_on_is_masked_and_a_leftover_is_not(tree
         one.close()
 
 
+def test_a_socket_on_which_somebody_begins_to_listen_is_found_at_the_end(tmp_path, monkeypatch):
+    root = tmp_path / "home" / "app"
+    root.mkdir(parents=True)
+    monkeypatch.chdir(root)  # a socket's path is short
+    with socket.socket(socket.AF_UNIX) as early, socket.socket(socket.AF_UNIX) as late:
+        early.bind("early")
+        early.listen()
+        for before in (look(root), look(root, unmask=("early",))):
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind("left")  # by the agent, which is gone
+            services: list[str] = []
+            assert made_since(before, services) == {}
+            assert services == []
+            os.unlink("left")
+        late.bind("late")
+        late.listen()
+        assert made_since(before, services) == {}
+    assert names(root, tuple(services)) == {"late"}
+
+
 def test_thousands_of_large_files_hold_up_no_comparison_and_a_change_to_one_is_found(tree, monkeypatch):
     read = []
     real = os.open

@@ -10,6 +10,7 @@ from hark.summary import (
     kept_back,
     laid_bare,
     left_behind,
+    listened_on,
     not_found,
     of_denials,
     reason,
@@ -81,6 +82,7 @@ def test_what_was_ended_with_the_agent_is_said_with_the_option_that_waits():
 def test_a_file_is_named_so_that_no_terminal_acts_on_its_name():
     assert acted_on("a\x1b[2J", 1).startswith("the agent changed a\\e[2J, which other programs act on")
     assert acted_on(".git/hooks", 3).startswith("the agent changed .git/hooks (3 files),")
+    assert "listen on \\e during" in listened_on("\x1b")
     assert laid_bare("\x1b").startswith("\\e was replaced by another program")
 
 
