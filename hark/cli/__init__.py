@@ -4,8 +4,9 @@ Python's own answer to Ctrl-C while a program is being loaded is a traceback; `h
 over from there.
 """
 
-import signal
+# Not `signal`, which loads other modules: while it does, the answer would still be Python's.
+import _signal  # type: ignore[import-not-found]
 import sys
 
-if sys.argv[0].endswith("/hark") and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+if sys.argv[0].endswith("/hark") and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
