@@ -21,6 +21,7 @@ from mediator.spelling import Place
 type Found = Iterator[tuple[str, str]]
 """Names of fields as the answer spells them, and values."""
 
+MAX_DEPTH: Final = 200  # of lists, objects and texts that are JSON themselves; a login's answer has some five
 _MAYBE: Final = "a token may be minted in it, and "
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1d\x1f\x7f]")
 _TOKEN_LIKE: Final = re.compile(r"[A-Za-z0-9+/=._~-]{20}")
@@ -86,7 +87,9 @@ class _Members:
 def _read(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_Members, strict=False)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise PackedError(f"{_MAYBE}it nests more than {MAX_DEPTH} deep") from None
+    except ValueError:
         raise PackedError(f"{_MAYBE}it is no JSON that hark could read") from None
 
 
@@ -105,43 +108,39 @@ def _read_behind(text: str, start: int) -> Any:
 
 
 def _in_json(value: Any, wanted: frozenset[str]) -> Found:
-    match value:
-        case _Members():
-            for name, member in value.pairs:
-                if plain(name) in wanted:
-                    yield from ((name, text) for text in _texts(member))
-                else:
-                    yield from _in_json(member, wanted)
-        case list():
-            for member in value:
-                yield from _in_json(member, wanted)
-        case str() if value.lstrip()[:1] in ("{", "["):
-            yield from _in_text(value, wanted)
-        case _:
-            return
+    """Yield the texts of wanted members and below them, in order. Without nesting calls: a server nests."""
+    waiting = [("", value, 0)]
+    while waiting:
+        name, value, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise PackedError(f"{_MAYBE}it nests more than {MAX_DEPTH} deep")
+        below: list[tuple[str, Any]] = []
+        match value:
+            case _Members():
+                below = [(name or _if_wanted(member, wanted), inner) for member, inner in value.pairs]
+            case list():
+                below = [(name, inner) for inner in value]
+            case str() if name:
+                yield name, value
+            case str() if value.lstrip()[:1] in ("{", "["):
+                below = [("", _in_text(value))]
+            case _:
+                pass
+        waiting += [(above, inner, depth + 1) for above, inner in reversed(below)]
 
 
-def _in_text(text: str, wanted: frozenset[str]) -> Found:
-    """Look into a text that may be JSON; what is none means nothing."""
+def _if_wanted(member: str, wanted: frozenset[str]) -> str:
+    return member if plain(member) in wanted else ""
+
+
+def _in_text(text: str) -> Any:
+    """Read a text that may be JSON; what is none means nothing."""
     try:
-        inner = json.loads(text, object_pairs_hook=_Members, strict=False)
-    except (ValueError, RecursionError):
-        return
-    yield from _in_json(inner, wanted)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case _Members():
-            for _, member in value.pairs:
-                yield from _texts(member)
-        case list():
-            for member in value:
-                yield from _texts(member)
-        case _:
-            return
+        return json.loads(text, object_pairs_hook=_Members, strict=False)
+    except RecursionError:
+        raise PackedError(f"{_MAYBE}it nests more than {MAX_DEPTH} deep") from None
+    except ValueError:
+        return None
 
 
 def _in_script(text: str, wanted: frozenset[str]) -> Found:

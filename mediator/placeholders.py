@@ -139,5 +139,5 @@ def _random(size: int, rng: Randomness) -> str:
 def _is_json(part: str) -> bool:
     try:
         return isinstance(json.loads(base64.urlsafe_b64decode(part + "==")), dict)
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, RecursionError):
         return False

@@ -112,3 +112,28 @@ def test_tokens_in_an_address_are_found(address: str) -> None:
 def test_an_address_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(PackedError):
         list(values_at(b"https://[a/", FIELDS))
+
+
+DEEP = 3000  # three times as deep as calls may nest, and less than the reader of JSON takes
+HOPELESS = 100_000  # more than that
+
+
+@pytest.mark.parametrize("depth", [201, DEEP, HOPELESS])
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"a":', "}"), ('{"token":', "}")])
+@pytest.mark.parametrize("around", ["{}", 'cb({}, "a-name-of-twenty-and-more");', '{{"x":{}}}'])
+def test_what_nests_deeper_than_anybody_reads_is_refused_and_no_bug(
+    around: str, opened: str, closed: str, depth: int
+) -> None:
+    body = around.format(opened * depth + f'"{TOKEN}"' + closed * depth)
+    with pytest.raises(PackedError, match=r"nests more than 200 deep|no JSON that hark could read"):
+        values(body.encode())
+
+
+@pytest.mark.parametrize("depth", [DEEP, HOPELESS])
+def test_so_is_a_text_in_it_that_nests_so_deep(depth: int) -> None:
+    with pytest.raises(PackedError, match="nests more than 200 deep"):
+        values(json.dumps({"x": "[" * depth + "]" * depth}).encode())
+
+
+def test_the_control_a_token_ninety_deep_is_found() -> None:
+    assert TOKEN in values(b'{"a":[' * 90 + json.dumps({"token": TOKEN}).encode() + b"]}" * 90)

@@ -1,5 +1,6 @@
 """Tokens that are minted during a run: the agent gets placeholders that work, and only where they belong."""
 
+import contextlib
 import http.client
 import json
 
@@ -257,3 +258,19 @@ def test_an_answer_in_a_format_that_is_not_understood_does_not_reach_the_agent(c
                 got = b""
             assert (TOKEN.encode() in got) == (not policy.tokens)  # the control: no row, no defence
             assert policy.tokens == () or (b"hark" in got) == (coding == "utf-8")
+
+
+def test_an_answer_that_nests_without_end_ends_itself_and_not_the_run() -> None:
+    body = b'{"a":' * 3000 + b"1" + b"}" * 3000
+    tokens = (TokenEndpoint(API, "/login", ("access_token",)),)
+    policy = Policy(allow_hosts=(HostRule(API),), tokens=tokens)
+    with pair(policy=policy) as (rig, upstream):
+        upstream.routes["/login"] = lambda call: call.reply(200, body)
+        with rig.https() as client, contextlib.suppress(http.client.HTTPException, OSError):
+            client.request("GET", "/login")
+            assert body not in client.getresponse().read()
+        with rig.https() as client:
+            client.request("GET", "/other")
+            assert client.getresponse().read() == b"GET /other 0"
+    assert rig.fatal == []
+    assert any("nests more than 200 deep" in warning for warning in rig.mediator.summary().warnings)

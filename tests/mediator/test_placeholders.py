@@ -115,3 +115,9 @@ def test_a_web_token_keeps_its_claims_and_gets_another_signature() -> None:
     assert len(placeholder) == len(value)
     assert "s1gnature" not in placeholder
     assert not placeholder_for("eyJhbGciOiJSUzI1NiIs" + value.replace(".", "")).startswith(head[:30])
+
+
+def test_a_value_whose_beginning_nests_without_end_is_no_web_token_and_no_bug() -> None:
+    head = base64.urlsafe_b64encode(b'{"a":' + b"[" * 100_000).decode().rstrip("=")
+    value = f"{head}.eyJhIjoxfQ.{'s1gnature' * 5}"
+    assert len(placeholder_for(value)) == len(value)
