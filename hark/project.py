@@ -105,6 +105,8 @@ def survey(
             masked.append(entry.path)
             services.append(entry.path)
         elif entry.name == ".git":
+            services += (here := _services_in(entry.path))
+            masked += here
             watched += _repository(entry, root, home)
             deeper += [f"{entry.path}/{name}" for name in COMPARED]
             repositories.update(kept(entry.path))
@@ -190,13 +192,22 @@ def made_since(project: Project, services: list[str] | None = None) -> dict[str,
             git = os.path.dirname(entry.path) if entry.name == "HEAD" else entry.path
             if entry.name == "HEAD" or (entry.name == ".git" and entry.path in known):
                 found |= dict.fromkeys(set(kept(git)) - project.repositories - {git}, 1)
-        if services is not None and entry.path not in project.services and is_service(entry):
-            services.append(entry.path)
+        if services is not None:
+            here = _services_in(entry.path) if entry.name == ".git" else [entry.path] * is_service(entry)
+            services += (path for path in here if path not in project.services)
         if entry.name in _PACKAGES:
             packages.append(entry.path)
     for folder in packages:
         found |= dict.fromkeys(_changed_repositories(folder, project.surveyed_at - _MARGIN_NS, unlisted), 1)
     return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
+
+
+def _services_in(git: str) -> list[str]:
+    """List sockets with a listener in a repository's own folder, where git's daemon has one."""
+    try:
+        return [entry.path for entry in os.scandir(git) if is_service(entry)]
+    except OSError:
+        return []
 
 
 def _changed_repositories(folder: str, since: int, unlisted: list[str]) -> Iterator[str]:

@@ -442,6 +442,27 @@ def test_a_socket_on_which_somebody_begins_to_listen_is_found_at_the_end(tmp_pat
     assert names(root, tuple(services)) == {"late"}
 
 
+def test_the_socket_of_gits_own_daemon_is_masked_and_named_like_others(tmp_path, monkeypatch):
+    root = tmp_path / "home" / "app"
+    for git in (root / ".git", root / "sub" / ".git"):
+        git.mkdir(parents=True)
+    (root / "file").mkdir()
+    (root / "file" / ".git").write_text("gitdir: ../.git\n")
+    monkeypatch.chdir(root)
+    daemon = ".git/fsmonitor--daemon.ipc"
+    with socket.socket(socket.AF_UNIX) as early, socket.socket(socket.AF_UNIX) as late:
+        early.bind(daemon)
+        assert look(root).masked == ()  # nobody listens yet
+        early.listen()
+        before = look(root)
+        assert names(root, before.masked) == {daemon}
+        late.bind(f"sub/{daemon}")
+        late.listen()
+        services: list[str] = []
+        made_since(before, services)
+    assert names(root, tuple(services)) == {f"sub/{daemon}"}
+
+
 def test_thousands_of_large_files_hold_up_no_comparison_and_a_change_to_one_is_found(tree, monkeypatch):
     read = []
     real = os.open
