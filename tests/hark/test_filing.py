@@ -56,7 +56,6 @@ def test_a_file_with_a_secret_that_the_agent_can_read_is_told_before_it_starts(p
     (project / ".gitignore").write_text("local.json\nbuild\n")
     (project / "local.json").write_text(f'{{"key": "{VALUE}"}}')
     made = files(prepared(project))
-    assert list(made.warned()) == []  # not before all was read
     stored = put_together(made.opening(), str(project))
     (line,) = made.warned()
     assert "the value of secrets.KEY in the project, in notes, local.json; move it out, or" in line
