@@ -98,6 +98,8 @@ class Table:
         self.longest = self._any.longest
         self.has = self._any.stand_in
         """Tells whether anything stands in a normal text."""
+        self.spaced = any(b" " in pair.old for pair in pairs)
+        """Whether a blank is no end of a word."""
         self._short: set[bytes] = set()
         self._alphabet: bytes | None = None
         if hidden is None:
@@ -344,7 +346,8 @@ class StreamSwap:
         again = begun(text)  # of a spelling within a spelling
         word = 0
         if self._patient and not window.endswith(_EVENT_ENDS):
-            word = len(normal(window[max(first, window.rfind(b" ", first, last) + 1) : last]))
+            blank = first if table.spaced else window.rfind(b" ", first, last) + 1
+            word = len(normal(window[max(first, blank) : last]))
         inner = table.tail(text[: len(text) - again], word) if again else 0
         size = max(table.tail(text, word), inner + again)
         if not size:
