@@ -15,13 +15,20 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "interop.md"
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("name", "suite"), [("websocket", websocket), ("http2", http2)])
 def test_the_page_names_every_difference(name, suite):
-    found = [
+    listed = PAGE.read_text().partition("<!-- differences -->")[2].partition("<!-- /differences -->")[0]
+    wanted = [line for line in listed.splitlines() if line.startswith(f"- {name}: ")]
+    found = _differences(name, suite)
+    if found != wanted:  # a busy machine answers one case too late, and another one the next time
+        found = sorted(set(found) & set(_differences(name, suite)), key=found.index)
+    assert found == wanted
+
+
+def _differences(name, suite):
+    return [
         f"- {name}: {case}: without hark {bare}; with it {through}"
         for case, bare, through in suite.answers()
         if bare != through
     ]
-    listed = PAGE.read_text().partition("<!-- differences -->")[2].partition("<!-- /differences -->")[0]
-    assert found == [line for line in listed.splitlines() if line.startswith(f"- {name}: ")]
 
 
 @pytest.mark.parametrize(

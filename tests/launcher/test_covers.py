@@ -24,8 +24,10 @@ def seen(action):
     try: return action()
     except OSError as error: return type(error).__name__
 def looks(): return [seen(lambda: open(".env").read()), seen(lambda: open(".git/config", "w").write("evil"))]
-while looks() != ["PermissionError", "OSError"] and time.monotonic() < deadline: time.sleep(0.01)
-print(looks(), seen(lambda: os.listdir("keys")))
+def both(): return looks(), seen(lambda: os.listdir("keys"))
+while both() != (["PermissionError", "OSError"], "PermissionError") and time.monotonic() < deadline:
+    time.sleep(0.01)
+print(*both())
 """
 
 
