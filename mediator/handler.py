@@ -41,6 +41,9 @@ from mediator.transport import STALLED_S, Accepted, Streams, closed, no_linger, 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
 NOTHING_IN_COMMON: Final = ("no application protocol", "TLS failed (unknown reason)")
 """What is said of alert 120 (RFC 7301, 3.2); not every build of Python has a name for it."""
+CLOSING_S: Final = 60.0
+"""For a server to take what was sent to it before its connection was closed: nobody waits for its answer any
+more, and agents that leave again and again must not fill our memory."""
 SURE: Final = 1 << 14  # of an answer and what waits before it: what the kernel takes at the least
 MAX_UNSENT: Final = 1 << 20  # to an agent in HTTP/2 that goes on asking: answers to its pings above all
 
@@ -305,6 +308,9 @@ class AgentConnection(ConnectionHandler):
         except Exception:
             reset(writer.transport)
             raise
+        finally:
+            if writer.transport.is_closing() and writer.transport.get_write_buffer_size():
+                asyncio.get_running_loop().call_later(CLOSING_S, reset, writer.transport)
 
     async def _dialled(self, target: Destination, *, tls: bool) -> Streams:
         """Connect. HTTP/2 is offered where the agent speaks it, and to a server that takes nothing else."""

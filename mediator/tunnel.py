@@ -130,7 +130,8 @@ class Tunnel:
 
     async def _both(self, server: Streams) -> None:
         for streams in (self._agent, server):
-            streams.writer.transport.set_write_buffer_limits(high=0)  # passed on means: in the kernel
+            limit = 0 if streams.writer.can_write_eof() else 1  # TLS's own 0 is never gone below
+            streams.writer.transport.set_write_buffer_limits(high=limit)  # passed on means: in the kernel
         ways = (
             asyncio.create_task(self._pump(self._up, self._agent.reader, server.writer)),
             asyncio.create_task(self._pump(self._down, server.reader, self._agent.writer)),

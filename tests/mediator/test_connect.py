@@ -5,6 +5,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -194,6 +195,31 @@ def test_raw_tcp_goes_through_too() -> None:
             sock.sendall(b"\0ping")
             assert sock.recv(100) == b"\0ping"
             rig.recorder.wait_for(TunnelData, 3)
+
+
+def test_an_agent_that_has_said_all_in_raw_tcp_through_a_proxy_that_speaks_tls_still_hears_the_answer() -> (
+    None
+):
+    def slow(sock: socket.socket) -> None:
+        assert sock.recv(100) == b"\0ping"
+        assert said_all.wait(60)
+        sock.sendall(b"pong")
+
+    said_all = threading.Event()
+    with connect_proxy(tls=True) as proxy, raw_server(slow) as server:
+        proxy.places[f"{API}:5432"] = ("127.0.0.1", server.port)
+        rules = (Rule(API, (5432,), "db", Speaks.TCP),)
+        proxies = proxies_of(proxy, tls=True)
+        with (
+            running(rules=rules, roots=proxy.ca_pem, proxies=proxies) as rig,
+            rig.dial(rig.address(API), 5432) as sock,
+        ):
+            sock.sendall(b"\0ping")
+            sock.shutdown(socket.SHUT_WR)
+            until(lambda: any(event.end for event in rig.recorder.of(TunnelData)))
+            said_all.set()
+            assert sock.recv(100) == b"pong"
+    assert rig.fatal == []
 
 
 ADDON = """

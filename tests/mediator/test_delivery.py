@@ -1,5 +1,6 @@
 """What was written before an end arrives; no answer that did not leave for the agent is recorded whole."""
 
+import select
 import socket
 import struct
 from collections.abc import Iterator
@@ -8,11 +9,14 @@ from typing import Any
 
 import pytest
 
-from hark.bundle.events import AGENT_LEFT, RUN_ENDED, LlmResponseChunk, LlmResponseEnd
+from hark.bundle.events import AGENT_LEFT, RUN_ENDED, LlmResponseChunk, LlmResponseEnd, TunnelData
+from hark.policy.model import Address, Published, Rule, Speaks
 from mediator import handler, transport
 from mediator.handler import AgentConnection
+from mediator.publish import listen
+from tests.fakes.raw import Serve, raw_server
 from tests.fakes.upstream import Call, Upstream
-from tests.mediator.rig import API, Rig, pair, plain
+from tests.mediator.rig import API, Rig, pair, plain, running
 from tests.mediator.test_http import Client
 from tests.mediator.test_http import pair as over_http2
 from tests.support.waiting import until
@@ -211,4 +215,81 @@ def test_an_answer_that_waits_for_windows_is_whole_only_once_they_open(does: str
             assert len(answer.body) == size
         (end,) = rig.recorder.wait_for(LlmResponseEnd)
     assert end.error == error
+    assert rig.fatal == []
+
+
+@contextmanager
+def unread_upload() -> Iterator[tuple[Rig, socket.socket]]:
+    """An agent that sent more than a server takes, and left."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        running(f"{API}:80", upstreams={API: f"127.0.0.1:{listener.getsockname()[1]}"}) as rig,
+    ):
+        sock = rig.dial(rig.address(API), 80)
+        sock.sendall(f"PUT / HTTP/1.1\r\nHost: {API}\r\nContent-Length: {SIZE * 2}\r\n\r\n".encode())
+        with listener.accept()[0] as server:
+            server.settimeout(60)
+            with sock:
+                sock.sendall(b"a" * SIZE)
+            rig.recorder.wait_for(LlmResponseEnd)
+            yield rig, server
+
+
+@pytest.mark.usefixtures("roomy")
+def test_a_server_that_takes_nothing_more_is_not_waited_for_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(handler, "CLOSING_S", 0.1)
+    with unread_upload() as (rig, server):
+        ended = select.poll()
+        ended.register(server, 0)  # its end alone
+        until(lambda: ended.poll(0), "the connection ends")
+        with pytest.raises(ConnectionResetError):
+            all_of(server)
+    assert rig.fatal == []
+
+
+@pytest.mark.usefixtures("roomy")
+def test_the_control_one_that_reads_in_time_gets_what_was_sent_before_the_agent_left() -> None:
+    with unread_upload() as (rig, server):
+        assert len(all_of(server)) > SIZE
+    assert rig.fatal == []
+
+
+@contextmanager
+def through_a_tunnel(serve: Serve) -> Iterator[tuple[Rig, socket.socket]]:
+    rule = Rule(API, (5432,), "db", Speaks.TCP)
+    with (
+        raw_server(serve) as server,
+        running(rules=(rule,), upstreams={API: server.address}) as rig,
+        rig.dial(rig.address(API), 5432) as sock,
+    ):
+        yield rig, sock
+
+
+@contextmanager
+def into_a_published_port(serve: Serve) -> Iterator[tuple[Rig, socket.socket]]:
+    with raw_server(serve) as server:
+        here = Published(8000, Address("127.0.0.1", 0))
+        opened = listen((here,), lambda _: socket.create_connection(("127.0.0.1", server.port)))
+        with (
+            running(published=opened) as rig,
+            socket.create_connection(opened.listeners[0][1].getsockname(), timeout=60) as sock,
+        ):
+            yield rig, sock
+
+
+@pytest.mark.parametrize("way", [through_a_tunnel, into_a_published_port])
+def test_what_raw_connections_said_before_they_ended_arrives_too(way: Any) -> None:
+    def serve(sock: socket.socket) -> None:
+        sock.sendall(b"a" * SIZE)
+        sock.shutdown(socket.SHUT_WR)
+        sock.recv(1)
+
+    with way(serve) as (rig, sock):
+        until(lambda: rig.recorder.of(TunnelData))
+        sock.shutdown(socket.SHUT_WR)
+        assert len(all_of(sock)) == SIZE
+        until(lambda: sum(event.end for event in rig.recorder.of(TunnelData)) == 2)
+    assert [event.error for event in rig.recorder.of(TunnelData) if event.end] == ["", ""]
     assert rig.fatal == []
