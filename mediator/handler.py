@@ -152,7 +152,10 @@ class AgentConnection(ConnectionHandler):
         return bool(self._http.answered) or any(one.transcript.open for one in self._http.exchanges)
 
     async def server_event(self, event: events.Event) -> None:
-        """Pass an event to the layers, unless they failed before."""
+        """Pass an event to the layers, unless they failed before. A reset is no half-close."""
+        ended = isinstance(event, events.ConnectionClosed) and event.connection is self.client
+        if ended and self._agent.transport.is_closing():
+            self.client.state = ConnectionState.CLOSED
         self._told(event)
 
     def _told(self, event: events.Event) -> None:

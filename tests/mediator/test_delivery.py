@@ -160,6 +160,17 @@ def test_an_agent_that_leaves_before_all_has_left_for_it_has_no_whole_answer_on_
     assert rig.fatal == []
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_an_agent_that_resets_amid_an_answer_is_who_left_and_not_its_server(tls: bool) -> None:
+    with asked("/length", tls=tls, close=False) as (rig, _, sock):
+        until(lambda: rig.recorder.of(LlmResponseChunk))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert end.error == AGENT_LEFT
+    assert rig.fatal == []
+
+
 @pytest.mark.usefixtures("roomy")
 def test_a_run_that_ends_meanwhile_does_not_wait_and_says_so() -> None:
     with asked("/length", tls=False) as (rig, _, sock):
