@@ -140,7 +140,8 @@ def of_answer(
             _mint(link).keep_in_head(headers, link.target, minting)
         headers = answer_fields(link.broker, headers)
         mints = None if minting is None else partial(_minted, link, headers, minting)
-        way = answer_body(link.broker, headers, mints) if body else None
+        bound = link.broker.binds(link.target)
+        way = answer_body(link.broker, headers, mints, bound=bound) if body else None
     for cookie in cookies_in(headers):
         link.ledger.token_seen(link.target, "cookie", cookie)
     stages = [_Told(way, link.broker, answer=True)] if way else []

@@ -279,9 +279,9 @@ class Broker:
                 known[target, surface] = free
         return free
 
-    def incoming(self, *, same_length: bool = False) -> StreamSwap:
+    def incoming(self, *, same_length: bool = False, patient: bool = True) -> StreamSwap:
         """Return what puts placeholders in the place of values in one stream to the agent."""
-        return StreamSwap(lambda: self._values, same_length=same_length)
+        return StreamSwap(lambda: self._values, same_length=same_length, patient=patient)
 
     def stopping(self, *, from_agent: bool, patient: bool = True) -> StreamSwap:
         """Return what stops one stream where a placeholder, or toward the agent a value, stands in it."""
@@ -332,7 +332,8 @@ class Broker:
         known = (*held, *self._later)
         values = [Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in known]
         shown = [pair.new for pair in values]
-        self._values = Table(values, within, hidden=shown)
+        minted = {one.value.encode() for one in held[self._given :]}
+        self._values = Table(values, within, hidden=shown, minted=minted)
         stopped = [replace(pair, new=b"", refusal="anywhere") for pair in values]
         self._any_value = Table(stopped, within, hidden=shown)
 

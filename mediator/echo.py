@@ -89,8 +89,9 @@ class Watched:
     resizes = False
     waiting = False
 
-    def __init__(self, broker: Broker, codings: tuple[bytes, ...]) -> None:
+    def __init__(self, broker: Broker, codings: tuple[bytes, ...], *, bound: bool = True) -> None:
         self._broker = broker
+        self._bound = bound
         self._inside: list[StreamSwap] = []
         self._packed = Unpacking(codings, self._look)
         self._outside = broker.stopping(from_agent=False)
@@ -107,7 +108,7 @@ class Watched:
         return self._passed()
 
     def _look(self) -> Callable[[bytes], object]:
-        self._inside.append(self._broker.stopping(from_agent=False))
+        self._inside.append(self._broker.stopping(from_agent=False, patient=self._bound))
         return self._inside[-1].feed
 
     def _passed(self) -> bytes:
@@ -125,26 +126,31 @@ class Watched:
 
 
 def answer_body(
-    broker: Broker, headers: Headers, mints: Callable[[Text], MintedText] | None = None
+    broker: Broker,
+    headers: Headers,
+    mints: Callable[[Text], MintedText] | None = None,
+    *,
+    bound: bool = True,
 ) -> AnswerBody | Watched | None:
     """Return what one answer's body passes, None for nothing. Raises PackedError.
 
-    `mints` is for an answer in which tokens may be minted: what it is given turns them.
+    `mints` is for an answer in which tokens may be minted: what it is given turns them. A server to which no
+    credential is `bound` knows none, and either side may wait for the other behind any word.
     """
     if mints is not None:
-        swap = broker.incoming()
+        swap = broker.incoming(patient=bound)
         return AnswerBody(swap, Repacking(codings_of(headers), mints(swap)), resizes=True)
     if not broker.holds_any:
         return None
     codings = codings_of(headers)
     if codings and any(_vouches(name.lower()) for name, _ in headers):
-        return Watched(broker, codings)
+        return Watched(broker, codings, bound=bound)
     announced = any(name.lower() == b"content-length" for name, _ in headers)
     if not codings:
         resizes = announced and not broker.even
-        text = broker.incoming(same_length=announced and not resizes)
+        text = broker.incoming(same_length=announced and not resizes, patient=bound)
         return AnswerBody(text, None, resizes=resizes)
-    text = broker.incoming()
+    text = broker.incoming(patient=bound)
     return AnswerBody(text, Repacking(codings, text), resizes=True)
 
 

@@ -12,7 +12,7 @@ its placeholder begins with as well, how long the value is, and which characters
 
 import heapq
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -43,6 +43,9 @@ KEPT_GONE: Final = 4
 """As many times the longest needle is kept of what was passed on: a rare one may have begun in it."""
 TOKEN: Final = (string.ascii_letters + string.digits + "-_+/=").encode()
 """What tokens, base64 and hexadecimal are made of."""
+_LINE_ENDS: Final = (b"\n", b"\r\n", b"\\n", b"\\r\\n")
+_LINE: Final = 32  # characters; base64 is wrapped after 64 or 76
+_APART: Final = "the placeholder of secrets.{} stands there in pieces; send it as it is"
 _MARK: Final = b"hark"
 """What a placeholder has where its value's own characters begin (`mediator.placeholders`)."""
 _FILLERS: Final = (b"0", b"z")
@@ -85,15 +88,20 @@ class Table:
         within: Sequence[Pair] = (),
         *,
         hidden: Sequence[bytes] | None = None,
+        minted: Container[bytes] = frozenset(),
     ) -> None:
         """`within`: texts that may stand plain, and not in what base64 or hexadecimal make of them.
 
         `hidden`: the agent must not know what is looked for, and has this in the place of each pair.
+        `minted`: values that a server made up, perhaps as the agent wished: where one overlaps another value,
+        that other one counts.
         """
         needles = [needle for pair in pairs for needle in needles_of(pair)]
         needles += [needle for pair in within for needle in needles_of(pair) if needle.form is not Form.PLAIN]
         rare = [needle for pair in pairs for needle in rare_of(pair)]
         self._needles = [*needles, *rare]
+        self._given = [needle.text for needle in self._needles if needle.pair.old not in minted]
+        self._minted = minted
         self._any = AnyOf(needle.text for needle in self._needles)
         self.longest = self._any.longest
         self.has = self._any.stand_in
@@ -128,6 +136,17 @@ class Table:
             return None
         return next(needle.pair.name for needle in self._needles if needle.text in text)
 
+    def yields(self, needle: Needle, text: bytes, start: int) -> bool:
+        """Tell whether a value that was not minted begins in a needle of a minted one at `start`."""
+        if needle.pair.old not in self._minted:
+            return False
+        end = start + len(needle.text) - 1
+        return any(text.find(given, start, end + len(given)) >= 0 for given in self._given)
+
+    def is_minted(self, needle: Needle) -> bool:
+        """Tell whether it is of a value that a server made up."""
+        return needle.pair.old in self._minted
+
     def hits(self, text: bytes) -> "_Hits":
         """Return what finds each needle in a normal text, one after another."""
         return _Hits(self._needles, text)
@@ -156,15 +175,31 @@ class Table:
         return 0
 
 
+def _alike(pair: Pair) -> int:
+    """Return how many characters a value and its placeholder begin with alike, not by chance."""
+    marks = [at for text in (pair.old, pair.new) if (at := text.find(_MARK)) >= 0]
+    return min([len(_common(pair.old, pair.new)), *marks])
+
+
+def _is_apart(found: Mapped, turned: Turned, raw: bytes) -> bool:
+    """Tell whether what was found is divided otherwise than into lines of some length, as no program does."""
+    gaps = 0
+    for at in range(turned.start + 1, turned.end):
+        gap = raw[found.ends[at - 1] : found.starts[at]].replace(b"\0", b"")
+        if gap:
+            gaps += 1
+            if gap not in _LINE_ENDS:
+                return True
+    return gaps > 1 + (turned.end - turned.start) // _LINE
+
+
 def _known(pair: Pair, shown: bytes) -> Iterator[_Shape]:
     """Yield what of each needle follows from what the agent has in the pair's place.
 
     That is what the two begin with alike, up to where a placeholder says that it is one: behind that they are
     alike by chance.
     """
-    begins = _common(pair.old, shown)
-    if (marked := shown.find(_MARK)) >= 0:
-        begins = begins[:marked]
+    begins = pair.old[: _alike(replace(pair, new=shown))]
     rest = len(pair.old) - len(begins)
     alike: dict[object, list[bytes]] = {}
     for filler in _FILLERS:
@@ -310,8 +345,16 @@ class StreamSwap:
             if found.ends[position + len(needle.text) - 1] <= len(self._gone):
                 at = position + 1  # it had passed before it was known to be one
                 continue
+            if table.yields(needle, found.text, position):
+                at = position + 1
+                continue
             if pair.refusal:
                 raise FoundError(pair.name, pair.refusal)
+            if not final and table.is_minted(needle):
+                last = len(found.text) - table.tail(found.text, len(found.text))
+                if position + len(needle.text) > last:  # another value may have begun in it
+                    work.stop = found.starts[max(position - 1, at)]
+                    return work
             turned = turn(needle, position, found.text, final=final)
             if turned is Short.MORE:
                 work.stop = found.starts[max(position - 1, at)]
@@ -327,8 +370,13 @@ class StreamSwap:
         start, end = found.starts[turned.start], found.ends[turned.end - 1]
         new = respell(turned, found, window, self._place)
         early = max(len(self._gone) - start, 0)
+        known = _alike(pair) if needle.form is Form.PLAIN else 0
+        if self._told is not None and early > known:  # whatever they are: the agent would see it
+            raise FoundError(pair.name)
         if new[:early] != window[start : start + early] or (self._same_length and len(new) != end - start):
             raise FoundError(pair.name)
+        if self._told is not None and _is_apart(found, turned, window):
+            raise FoundError(pair.name, _APART.format(pair.name))
         if self._told is not None and new != pair.new:
             based = needle.form in (Form.BASE64, Form.BASE64_URL)
             self._told(pair, new[1:-1] if based else new)  # its ends are its neighbours' as well

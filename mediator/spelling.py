@@ -112,7 +112,7 @@ def like(unit: bytes, char: bytes) -> bytes:
         return found.group(1) + (b"%02X" if upper else b"%02x") % char[0] + found.group(3)
     found = _DECIMAL_UNIT.fullmatch(unit)
     if found:
-        return found.group(1) + b"%d" % char[0] + found.group(3)
+        return found.group(1).rstrip(b"0") + b"%03d" % char[0] + found.group(3)  # as long for any character
     return char
 
 

@@ -118,16 +118,15 @@ def test_so_does_one_that_was_held_up_by_its_reader(path: str, tls: bool) -> Non
     assert rig.fatal == []
 
 
-@pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.usefixtures("roomy")
-def test_the_control_without_the_wait_a_slow_reader_is_cut(
-    tls: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_control_without_the_wait_a_slow_reader_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TLS, whose transport of CPython 3.12 waits by itself."""
+
     async def at_once(_: AgentConnection) -> None:
         pass
 
     monkeypatch.setattr(AgentConnection, "delivered", at_once)
-    with asked("/length", tls=tls) as (rig, _, sock):
+    with asked("/length", tls=False) as (rig, _, sock):
         passed_on(rig)
         with pytest.raises(OSError, match=r"reset|EOF"):
             all_of(sock)

@@ -226,7 +226,7 @@ def test_what_comes_back_holds_the_value_in_no_spelling(number: int) -> None:
             _, way = bodies.of_answer(to, headers, body=True)
             got = b"".join(map(way.feed, pieces(packed, one.cut))) + way.finish()
         except StoppedError:
-            assert spelling == "base64", (one, text)
+            assert spelling == "base64" or not to.broker.binds(to.target), (one, text)
             continue
         shown = b"".join(unpackers(one.coding)[0].unpack(got)) if one.coding else got
         assert to.broker.real_value_in(shown) is None, (one, text, shown)

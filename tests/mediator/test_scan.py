@@ -341,3 +341,52 @@ def test_a_rare_encoding_of_a_hidden_value_stops_the_stream_before_its_end(form:
         name, got = stopped(cut(RARE[form](SECRET) + b" more", size), hiding(SECRET, STAND_IN))
         assert name == "KEY"
         assert len(got) < len(RARE[form](SECRET)), got
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("size", [*range(1, 30), 1000])
+def test_a_minted_token_that_overlaps_a_value_does_not_have_it_pass(size: int) -> None:
+    """An agent has one minted that ends as the value begins, and has a server write them side by side."""
+    for value, shown in ((SECRET, STAND_IN), (BARE[0], BARE[2])):
+        tokens = [b'X-Key":"' + value[:count] for count in range(1, 5)]
+        pairs = [Pair("KEY", value, shown), *(Pair("M", token, b"hark-" + token[:3]) for token in tokens)]
+        table = Table(pairs, hidden=[pair.new for pair in pairs], minted=set(tokens))
+        text = b'{"X-Key":"' + value + b'"}'
+        got = passed(cut(text, size), table)
+        assert value[4:] not in got, got
+        assert got == b'{"X-Key":"' + shown + b'"}'
+        alone = b"{" + tokens[-1] + b'"}'  # the control: by itself a token is turned
+        assert passed(cut(alone, size), table) == b"{hark-X-K" + b'"}'
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("gap", [b" ", b"\n\n", b"\n", b"\t", b"\\n"])
+def test_a_placeholder_in_pieces_is_refused_and_one_wrapped_into_lines_is_not(gap: bytes) -> None:
+    """A server that gives it back so has its buffers divide the value where the agent wishes."""
+    table = Table([Pair("KEY", STAND_IN, SECRET)])
+    for form in (STAND_IN, STAND_IN.hex().encode(), base64.b64encode(STAND_IN * 2)):
+        swap = StreamSwap(lambda: table, told=lambda *_: None)
+        with pytest.raises(FoundError):
+            swap.whole(gap.join(form[at : at + 1] for at in range(len(form))) + b".")
+    wrapped = base64.encodebytes(b"." * 50 + STAND_IN + b"." * 50)
+    swap = StreamSwap(lambda: table, told=lambda *_: None)
+    assert base64.b64decode(swap.whole(wrapped)) == b"." * 50 + SECRET + b"." * 50
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("value", [b"9f8a7c6b5d4e3f2a", b"abcdefgh12345678", b"harp5678harp5678"])
+def test_a_beginning_that_was_sent_early_is_refused_whatever_the_value_begins_with(value: bytes) -> None:
+    table = Table([Pair("KEY", BARE[2], value)])
+    for form in (BARE[2], BARE[2].hex().encode(), base64.b64encode(BARE[2])):
+        swap = StreamSwap(lambda: table, told=lambda *_: None)
+        swap.feed(form[:1])
+        swap.release()
+        with pytest.raises(FoundError):
+            swap.feed(form[1:] + b". ")
+
+
+def test_a_number_of_a_character_is_as_long_whatever_the_character_is() -> None:
+    table = Table([Pair("KEY", BARE[2], BARE[0])])
+    text = b"".join(b"&#%03d;" % char for char in BARE[2])
+    assert passed([text], table) == b"".join(b"&#%03d;" % char for char in BARE[0])
+    assert len(passed([text.replace(b"&#0", b"&#")], table)) == len(BARE[0]) * 6
