@@ -29,7 +29,7 @@ from mediator.sniff import Http, More, Sniffed, Tls, Unknown, sniff
 from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Transcript
-from mediator.transport import Streams, closed, reset
+from mediator.transport import Streams, closed, reset, unwritten
 from mediator.whose import CALLER, Whose
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ async def _say(streams: Streams, words: bytes) -> None:
     except (TimeoutError, OSError):
         pass
     writer.close()
-    if writer.transport.get_write_buffer_size():
+    if unwritten(writer.transport):
         _abort(writer)
 
 

@@ -36,7 +36,16 @@ from mediator.link import Link
 from mediator.playback.answer import TurnHook
 from mediator.settled import SettledHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
-from mediator.transport import STALLED_S, Accepted, Streams, closed, no_linger, reset, untaken
+from mediator.transport import (
+    STALLED_S,
+    Accepted,
+    Streams,
+    closed,
+    no_linger,
+    reset,
+    untaken,
+    unwritten,
+)
 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
 NOTHING_IN_COMMON: Final = ("no application protocol", "TLS failed (unknown reason)")
@@ -178,7 +187,7 @@ class AgentConnection(ConnectionHandler):
         """Record the end of the answers that have been written, now or once they are."""
         transport = self._agent.transport
         protocol = transport.get_protocol()
-        if transport.get_write_buffer_size() and isinstance(protocol, Accepted):
+        if unwritten(transport) and isinstance(protocol, Accepted):
             protocol.when_written(transport, self._written)
         elif transport.is_closing():  # with nothing left in it, and nobody was told: it is lost
             self._http.left(AGENT_LEFT)
@@ -225,7 +234,7 @@ class AgentConnection(ConnectionHandler):
         transport: asyncio.WriteTransport = io.writer.transport  # type: ignore[union-attr]
         if not transport.is_closing():
             transport.write(command.data)
-            if transport.get_write_buffer_size():
+            if unwritten(transport):
                 self._behind = True
 
     def _carry_out(self, command: commands.Command) -> None:
@@ -312,7 +321,7 @@ class AgentConnection(ConnectionHandler):
             reset(writer.transport)
             raise
         finally:
-            if writer.transport.is_closing() and writer.transport.get_write_buffer_size():
+            if writer.transport.is_closing() and unwritten(writer.transport):
                 asyncio.get_running_loop().call_later(CLOSING_S, reset, writer.transport)
 
     async def _dialled(self, target: Destination, *, tls: bool) -> Streams:
@@ -373,7 +382,7 @@ class AgentConnection(ConnectionHandler):
         io = self.transports.get(connection)
         if io is None or not isinstance(io.writer, asyncio.StreamWriter):
             return
-        if not io.writer.transport.get_write_buffer_size():
+        if not unwritten(io.writer.transport):
             return
         try:
             await io.writer.drain()
@@ -388,7 +397,7 @@ class AgentConnection(ConnectionHandler):
         io = self.transports.get(connection)
         if io is None or not isinstance(io.writer, asyncio.StreamWriter):
             return 0
-        return io.writer.transport.get_write_buffer_size()
+        return unwritten(io.writer.transport)
 
     def _fits(self, size: int) -> bool:
         return size <= SURE and size + untaken(self._agent.transport) <= SURE

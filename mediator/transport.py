@@ -107,6 +107,17 @@ def _socket(transport: asyncio.WriteTransport) -> Any:
         return None
 
 
+def unwritten(transport: asyncio.WriteTransport) -> int:
+    """Return how many bytes wait with us to be written to a connection; none where it was closed twice.
+
+    asyncio's TLS lets go of itself at the second close, and raises AttributeError for all it is asked then.
+    """
+    try:
+        return transport.get_write_buffer_size()
+    except AttributeError:
+        return 0
+
+
 def keep_alive(transport: asyncio.WriteTransport) -> None:
     """Let the kernel show what lies between us and the server that a silent connection is still one."""
     sock = _socket(transport)
@@ -151,7 +162,7 @@ def _over(transport: asyncio.WriteTransport) -> bool:
     if sock is None or sock.fileno() < 0:
         return True
     waits_for_goodbye = transport.get_extra_info("sslcontext") is not None
-    return not waits_for_goodbye and not transport.get_write_buffer_size()
+    return not waits_for_goodbye and not unwritten(transport)
 
 
 async def closed(writer: asyncio.StreamWriter) -> bool:
@@ -160,7 +171,7 @@ async def closed(writer: asyncio.StreamWriter) -> bool:
     False: its reader took nothing for `STALLED_S`, and the connection was reset.
     """
     transport = writer.transport
-    if not transport.is_closing() or not transport.get_write_buffer_size():
+    if not transport.is_closing() or not unwritten(transport):
         return True
     left = untaken(transport)
     taken = True
@@ -180,4 +191,4 @@ def untaken(transport: asyncio.WriteTransport) -> int:
     if sock is None or sock.fileno() < 0:
         return 0
     (kernels,) = struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0\0\0\0"))
-    return transport.get_write_buffer_size() + int(kernels)
+    return unwritten(transport) + int(kernels)

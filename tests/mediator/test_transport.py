@@ -1,14 +1,27 @@
 """A reset is seen as a reset by the other side, and what was closed in order before it arrives."""
 
 import asyncio
+import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from mediator import transport
-from mediator.transport import KEEPALIVE_S, closed, drop, keep_alive, no_linger, reset, untaken
+from mediator.transport import (
+    KEEPALIVE_S,
+    closed,
+    connected,
+    drop,
+    keep_alive,
+    no_linger,
+    reset,
+    untaken,
+    unwritten,
+)
+from tests.fakes.upstream import certified
 
 
 def closed_by(close: object) -> bytes:
@@ -129,6 +142,35 @@ def test_the_control_an_abort_then_is_an_error_of_asyncios() -> None:
 
     with pytest.raises(AttributeError):
         left_by(end)
+
+
+def test_of_tls_that_was_closed_twice_nothing_is_left_to_be_written() -> None:
+    """A server that resets in the middle of an answer is closed by whoever reads and by whoever asked."""
+
+    async def close_twice() -> tuple[int, int, bool]:
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(OSError):
+                await reader.read()
+            writer.close()
+
+        root, serving = certified(("api.example",))
+        server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=serving)
+        port = server.sockets[0].getsockname()[1]
+        trusting = ssl.create_default_context(cadata=root.decode())
+        streams = await connected("127.0.0.1", port, tls=trusting, name="api.example", limit=1 << 16)
+        line = streams.writer.transport
+        line.close()
+        line.close()
+        with pytest.raises(AttributeError):
+            line.get_write_buffer_size()
+        found = unwritten(line), untaken(line), await closed(streams.writer)
+        reset(line)
+        drop(line)
+        server.close()
+        await server.wait_closed()
+        return found
+
+    assert asyncio.run(close_twice()) == (0, 0, True)
 
 
 def test_the_control_without_the_wait_the_rest_is_lost() -> None:
