@@ -138,7 +138,7 @@ class Table:
 
     def yields(self, needle: Needle, text: bytes, start: int) -> bool:
         """Tell whether a value that was not minted begins in a needle of a minted one at `start`."""
-        if needle.pair.old not in self._minted:
+        if not self.is_minted(needle):
             return False
         end = start + len(needle.text) - 1
         return any(text.find(given, start, end + len(given)) >= 0 for given in self._given)

@@ -8,8 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd, RequestChunk
+from hark.policy.model import HostRule, Secret, Surface
 from mediator import bodies
 from mediator.bodies import Chain, RequestBody, StoppedError
+from mediator.credentials import Broker
 from mediator.link import Link
 from mediator.transcript import Headers
 from tests.fakes.upstream import Call
@@ -158,3 +160,18 @@ def test_a_head_answer_keeps_its_length_although_bodies_change() -> None:
         client.request("HEAD", "/h")
         answer: http.client.HTTPResponse = client.getresponse()
         assert (answer.getheader("content-length"), answer.read()) == ("9", b"")
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_a_host_that_no_credential_is_bound_to_is_not_kept_waiting_behind_a_word(bound: bool) -> None:
+    """Either side may wait for the other there, as in gRPC; a bound one might be giving a value back."""
+    value, stand_in = "9f8a7c6b5d4e3f2a1b0c9d8e7f6a", "hark" + "aB3dE6gH9jK2mN5pQ8sT1vW4"
+    base = link_to()
+    host = base.target.host if bound else "elsewhere.example"
+    held = Secret("BARE", value, stand_in, (HostRule(host, base.target.port),), tuple(Surface))
+    link = dataclasses.replace(base, broker=Broker([held]))
+    _, way = bodies.of_answer(link, (), body=True)
+    assert way.feed(b"server is: ready") == (b"server is: " if bound else b"server is: ready")
+    assert way.feed(f". {value}.".encode()) + way.finish() == (
+        (b"ready" if bound else b"") + f". {stand_in}.".encode()
+    )
