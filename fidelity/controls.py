@@ -8,8 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import time as now
 from typing import Any, Final
 
+from fidelity import clock
 from fidelity.recording import Kit, Recorded
 from fidelity.replaying import Replayed, alone, replay
 from fidelity.shape import Folder, folders
@@ -19,6 +21,7 @@ from tests.support.user import User
 
 SUBJECT: Final = "repeat"
 """A recording of requests whose answers come back in a later request."""
+ASKING: Final = "a program that asks for the time of day"
 DIVERGED: Final = 1
 REFUSED: Final = 4
 
@@ -101,6 +104,7 @@ def controls(recording: Recorded, kit: Kit, user: User) -> Iterator[Control]:
             "one byte of the file flipped", "refused", came, got.code == REFUSED and "BROKEN" in came
         )
         yield counted(user, place)
+        yield timed(user, place)
 
 
 def words(got: Replayed, recording: Recorded) -> str:
@@ -139,6 +143,27 @@ def counted(user: User, place: Path) -> Control:
     came = f"{'no namespace' if got.sent is None else f'{got.sent} packets'}, {got.dialled} dialled"
     seen = got.dialled == 1 and (got.sent is None or got.sent > 1)
     return Control("a program that dials the server's address", "counted", came, seen)
+
+
+ASK: Final = "import time; print(time.time())"
+TOLD_S: Final = 600
+"""What may lie between the question and the answer, on a machine that is busy with something else."""
+
+
+def timed(user: User, place: Path) -> Control:
+    """Ask for the time of day as a replay does in its first two turns: it must be another, both ways."""
+    own = place / "asking"
+    own.mkdir(mode=0o755)
+    moves = []
+    for turn in range(2):
+        before = now()
+        got = alone([user.python, "-c", ASK], user, own, [], clock.there(user, turn))
+        moves.append(float(got.out) - before)
+    came = ", ".join(f"{move / 3600:+.1f} h" for move in moves)
+    right = [abs(move - clock.seconds(turn)) < TOLD_S for turn, move in enumerate(moves)]
+    if not clock.can_be_moved():
+        return Control(ASKING, "moved", f"{came}: there is no C compiler here", seen=True)
+    return Control(ASKING, "moved", came, all(right))
 
 
 def free_port() -> int:

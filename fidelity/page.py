@@ -32,10 +32,12 @@ INTRODUCTION: Final = """# Fidelity
 How well runs are replayed. Each row is an agent of its own kind in `fidelity/shapes/`: it is recorded once,
 with the servers that it talks to on this machine, and what it printed and what the servers saw is looked at.
 Then the servers are stopped, its project is removed, and the bundle is replayed N times. Each replay is a fresh
-process of another user in another directory, with another host name, home, zone and language, beside one or two
-processes that keep the processors busy, in a network namespace where nothing is. A replay counts as equal only if
-`hark replay` says so, the agent printed the same again, and not one packet was sent in that namespace, toward the
-addresses of the servers or any other.
+process of another user in another directory, with another host name, home, zone and language, at another time of
+day, beside one or two processes that keep the processors busy, in a network namespace where nothing is. A replay
+counts as equal only if `hark replay` says so, the agent printed the same again, and not one packet was sent in that
+namespace, toward the addresses of the servers or any other. The time of day is moved by some hours more at each
+replay, ahead and behind by turns, for whatever asks libc: hark itself does. What asks the kernel itself, as static
+programs do, sees the machine's clock in recording and replay alike, and there those are minutes apart.
 
 This page is what runs of
 

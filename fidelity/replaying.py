@@ -1,4 +1,4 @@
-"""Replays a recording once: another user, another directory, a busy machine, and a network where nobody is.
+"""Replays a recording once: another user, directory and time of day, a busy machine, and no network.
 
 A replay counts as equal only if `hark replay` says so and everything that can be seen from outside agrees:
 the agent printed what it printed when it was recorded, no packet was sent, and nobody dialled an address at
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from fidelity import clock
 from fidelity.noise import busy
 from fidelity.recording import Kit, Recorded
 from fidelity.shape import ROOT
@@ -29,6 +30,7 @@ EQUAL: Final = 0
 OURS: Final = ("hark: ", "REPLAY-")
 """What lines of hark's own begin with."""
 FALSE_EQUAL: Final = "EQUAL, AND YET"
+NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def replay(recording: Recorded, kit: Kit, user: User, turn: int, *more: str) -> 
             for path in (own, own / "copy.hark"):
                 os.chown(path, user.uid, user.gid)
         words = ["replay", "-trust-bundle", *reading(recording, kit), *more, "copy.hark"]
-        return alone([user.python, "-m", "hark.cli.main", *words], user, own, recording.ports)
+        argv = [user.python, "-m", "hark.cli.main", *words]
+        return alone(argv, user, own, recording.ports, clock.there(user, turn))
 
 
 def reading(recording: Recorded, kit: Kit) -> list[str]:
@@ -106,8 +109,13 @@ def reading(recording: Recorded, kit: Kit) -> list[str]:
     return [f"-read={folder}" for folder in shown if os.path.isdir(folder)]
 
 
-def alone(command: Sequence[str], user: User, cwd: Path, ports: Sequence[int]) -> Replayed:
-    """Run a command as a user in a network namespace of its own, and count what it sends."""
+def alone(
+    command: Sequence[str], user: User, cwd: Path, ports: Sequence[int], more: Mapping[str, str] = NOTHING
+) -> Replayed:
+    """Run a command as a user in a network namespace of its own, and count what it sends.
+
+    `more` is put into its environment.
+    """
     report = cwd.parent / "report.json"
     listed = ",".join(map(str, ports))
     argv = [
@@ -120,7 +128,7 @@ def alone(command: Sequence[str], user: User, cwd: Path, ports: Sequence[int]) -
         listed,
         str(cwd),
     ]
-    env = environment(user, cwd)
+    env = {**environment(user, cwd), **more}
     started = time.monotonic()
     with subprocess.Popen(
         [*argv, *command],
