@@ -37,13 +37,11 @@ class Ending(Stream):
     _moment: commands.RequestWakeup | None = None
 
     def _on_agent_gone(self, event: RequestProtocolError) -> Commands:
+        asked = self._upstream if self._server is not Server.DONE else None
+        self.let_go(AGENT_LEFT)
         self._agent = Agent.GONE
-        self._held.out()
-        self._look_away()
-        if self.transcript.open:
-            self.transcript.end(AGENT_LEFT)
-        if self._upstream is not None and self._server is not Server.DONE:
-            yield SendHttp(event, self._upstream)
+        if asked is not None:
+            yield SendHttp(event, asked)
         self._server = Server.DONE
         yield DropStream(self.stream_id)
 

@@ -26,8 +26,8 @@ from mitmproxy.proxy.layers.http._events import (
 from mediator.answering import Answering
 from mediator.answers import passed_trailers
 from mediator.asking import Asking
-from mediator.playback.answer import AnswerFailed, AskedAnew
-from mediator.stream import Commands
+from mediator.playback.answer import AnswerFailed, AskedAnew, said
+from mediator.stream import Commands, Server
 from mediator.wire import InterimHeaders
 
 
@@ -41,6 +41,23 @@ class Exchange(Asking, Answering):
         if on is None:
             raise RuntimeError(f"{type(event).__name__} has no place in an exchange")
         return on(self, event)
+
+    def _had_come(self) -> bool:
+        playback = self.link.playback
+        if playback is None or not self._played or self._talks or self._server is Server.NONE:
+            return False
+        from mediator.playback.leaving import rest
+
+        pieces = rest(playback, self.transcript.exchange)
+        if pieces is None:
+            return False
+        self.said_all = None
+        for event in [one for piece in pieces for one in said(piece, self.stream_id)]:
+            for _ in self._ON[type(event)](self, event):
+                pass  # nobody is there to be told
+        if self.transcript.open:
+            self.transcript.end()
+        return True
 
     def _told_start(self, _: events.Start) -> Commands:
         yield from ()

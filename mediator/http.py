@@ -110,8 +110,8 @@ class AgentHttp(HttpLayer):
         for exchange in answered:
             if stream_id not in (None, exchange.stream_id):
                 self.answered.append(exchange)
-            elif exchange.transcript.open:
-                exchange.transcript.end(reason)
+            else:
+                exchange.let_go(reason)
 
     @property
     def full(self) -> bool:

@@ -75,9 +75,13 @@ class Stream(layer.Layer):
     def let_go(self, reason: str) -> None:
         """The connection ended: record that, and hold nothing more."""
         self._held.out()
-        self._look_away()
-        if self.transcript.open:
+        if self.transcript.open and not self._had_come():
             self.transcript.end(reason)
+        self._look_away()
+
+    def _had_come(self) -> bool:
+        """In a replay: record the rest of an answer where the agent is not known to have left amid it."""
+        return False
 
     def _look_away(self) -> None:
         """Hold nothing of the answer that is only looked at."""

@@ -31,6 +31,8 @@ class Live:
     """What it was matched with."""
     at: int = 0
     """The part that comes next."""
+    told: int = 0
+    """How many parts were handed on to whoever writes to the agent."""
     ended: bool = False
     """Whether the request is known to its end."""
     asked: bool = False

@@ -36,7 +36,9 @@ PAGES: Final = Rule(
     "own pages", "headers and bodies of answers that hark made itself: refusals, and 502 for no answer"
 )
 LEFT: Final = Rule("left", "what had come of an answer when the agent went away")
-CUT: Final = Rule("cut", "how much of a request's body was read before it was answered")
+CUT: Final = Rule(
+    "cut", "how much of a request's body was read before it was answered or the agent went away"
+)
 KEEP_ALIVE: Final = Rule("keep-alive", "pings and pongs of a WebSocket", frozenset(("ping", "pong")))
 RECOMPUTED: Final = Rule(
     "recomputed",

@@ -129,6 +129,7 @@ class PlayedServer(layer.Layer):
     def _let_in(self, part: Part | None) -> layer.CommandGenerator[None]:
         """Say a part that has its turn, and what comes with it. One that cannot be read has diverged."""
         while part is not None and (piece := self._playback.loaded(part)) is not None:
+            self._playback.told(self._exchange)
             for event in self._said(piece):
                 yield ReceiveHttp(event)
             part = self._playback.along_with(self._exchange, part)

@@ -269,6 +269,17 @@ class Playback:
             if self._waiting.get(part.seq) is waiting:
                 del self._waiting[part.seq]
 
+    def told(self, exchange: int) -> None:
+        """Note that the part that was let in last is being handed on."""
+        if (live := self.score.of(exchange)) is not None:
+            live.told += 1
+
+    def skip(self, part: Part) -> None:
+        """Take a part as let in, which nobody is there to be told."""
+        self._counts.released += 1
+        self.score.released(part)
+        self._changed.set()
+
     def talk(self, number: int) -> LiveTalk | None:
         """Return a conversation that is no exchange; None: the recording has none such."""
         return self.score.talk(number)

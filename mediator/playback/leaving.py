@@ -1,0 +1,30 @@
+"""What is still to be recorded of a played answer whose agent has left: `hark.replay.leaving` says when."""
+
+from hark.replay.leaving import KERNELS, not_told_apart
+from hark.replay.pieces import Data, Piece
+from mediator.playback.playback import Playback
+
+
+def rest(playback: Playback, exchange: int) -> list[Piece] | None:
+    """Return what had come by then, and take it as let in. None: the agent's leaving counts."""
+    score = playback.score
+    live = score.of(exchange)
+    if live is None or playback.live or playback.diverged:
+        return None
+    if live.recorded is None or not not_told_apart(live, score.last_ns, score.may_release):
+        return None
+    found: list[Piece] = []
+    size = 0
+    for number, part in enumerate(live.recorded.parts):
+        piece = playback.loaded(part)
+        if piece is None:
+            return None
+        size += len(piece.data) if isinstance(piece, Data) else 0
+        if size > KERNELS:
+            return None
+        if number >= live.told:
+            found.append(piece)
+    playback.drop(live.part)
+    while live.part is not None:
+        playback.skip(live.part)
+    return found
