@@ -242,6 +242,7 @@ class Engine:
         from mediator import lean
 
         lean.prepare()  # before mitmproxy
+        lean.load_certificates()  # before OpenSSL's
         for part in _PARTS:
             if self._ending and not self._wanted:
                 return None

@@ -2,10 +2,14 @@
 
 import pickle
 import ssl
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from mediator.ca import RunCA
@@ -50,6 +54,43 @@ def test_certificates_are_valid_for_a_client_whose_clock_is_behind() -> None:
         assert certificate.not_valid_before_utc <= NOW - timedelta(days=29)
         assert certificate.not_valid_after_utc > NOW + timedelta(days=300)
         assert certificate.not_valid_after_utc - certificate.not_valid_before_utc < timedelta(days=398)
+
+
+@pytest.mark.parametrize("year", [1970, 2026, 2049, 2051])
+def test_the_authoritys_certificate_is_what_another_writer_makes_of_its_values(year: int) -> None:
+    ca = RunCA.create(datetime(year, 12, 3, 4, 5, 6, 789, tzinfo=UTC))
+    read = x509.load_der_x509_certificate(ssl.PEM_cert_to_DER_cert(ca.pem().decode()))
+    builder = (
+        x509.CertificateBuilder()
+        .serial_number(read.serial_number)
+        .subject_name(read.subject)
+        .issuer_name(read.subject)
+        .not_valid_before(read.not_valid_before_utc)
+        .not_valid_after(read.not_valid_after_utc)
+        .public_key(read.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.KeyUsage(*_SIGNS_CERTIFICATES), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(read.public_key()), critical=False)
+    )
+    made = builder.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    assert read.tbs_certificate_bytes == made.tbs_certificate_bytes
+    assert read.signature_algorithm_oid == made.signature_algorithm_oid
+    assert read.subject.rfc4514_string() == "CN=hark run CA,O=hark"
+    assert ca.pem() == read.public_bytes(Encoding.PEM)
+    read.verify_directly_issued_by(read)
+
+
+_SIGNS_CERTIFICATES = (*[False] * 5, True, True, False, False)
+
+
+def test_an_authority_is_created_without_what_makes_leaves() -> None:
+    code = "import sys\nfrom datetime import UTC, datetime\nfrom mediator.ca import RunCA\n"
+    code += (
+        "ca = RunCA.create(datetime.now(UTC))\nca.pem()\n{more}\nprint('cryptography.x509' in sys.modules)"
+    )
+    for more, loaded in (("", "False"), ("ca.leaf('a.test')", "True")):
+        said = subprocess.run([sys.executable, "-c", code.format(more=more)], capture_output=True, check=True)
+        assert said.stdout.decode().strip() == loaded
 
 
 def test_a_leaf_is_made_once_a_host() -> None:
