@@ -192,14 +192,14 @@ def _to_be_signed(key: EllipticCurvePrivateKey, span: Span) -> bytes:
         _extension("2.5.29.14", der.element(der.Tag.OCTET_STRING, key_id), critical=False),
     )
     return der.sequence(
-        der.element(der.Tag.VERSION, der.integer(2)),  # v3
+        der.element(der.Tag.CONTEXT_0, der.integer(2)),  # v3
         der.integer(int.from_bytes(os.urandom(20)) >> 1),  # at most 20 octets, and positive
         _ECDSA_SHA256,
         name,
         der.sequence(der.time(span.first), der.time(span.last)),
         name,
         der.sequence(_P256, der.bits(point)),
-        der.element(der.Tag.EXTENSIONS, der.sequence(*extensions)),
+        der.element(der.Tag.CONTEXT_3, der.sequence(*extensions)),
     )
 
 

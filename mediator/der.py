@@ -1,4 +1,4 @@
-"""DER (X.690), as much as one certificate of a known shape takes. Bytes from values; nothing is read here.
+"""DER (X.690), as much as certificates and stores of a known shape take. Bytes from values; nothing is read.
 
 Always: what is written is what `cryptography.x509` would write for the same values (a test compares them).
 """
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Final
 
-_LONG: Final = 0x80  # from here on a length says first how many bytes it has
+LONG: Final = 0x80  # from here on a length says first how many bytes it has
 _GENERALIZED_FROM: Final = 2050  # RFC 5280, 4.1.2.5: years before it have two digits
 
 
@@ -22,10 +22,11 @@ class Tag(IntEnum):
     UTF8_STRING = 0x0C
     UTC_TIME = 0x17
     GENERALIZED_TIME = 0x18
+    BMP_STRING = 0x1E
     SEQUENCE = 0x30
     SET = 0x31
-    VERSION = 0xA0
-    EXTENSIONS = 0xA3
+    CONTEXT_0 = 0xA0
+    CONTEXT_3 = 0xA3
 
 
 TRUE: Final = bytes((Tag.BOOLEAN, 1, 0xFF))
@@ -35,10 +36,10 @@ def element(tag: Tag, *content: bytes) -> bytes:
     """Return one element; what is constructed has its elements one after the other."""
     whole = b"".join(content)
     size = len(whole)
-    if size < _LONG:
+    if size < LONG:
         return bytes((tag, size)) + whole
     length = size.to_bytes((size.bit_length() + 7) // 8)
-    return bytes((tag, _LONG | len(length))) + length + whole
+    return bytes((tag, LONG | len(length))) + length + whole
 
 
 def sequence(*content: bytes) -> bytes:

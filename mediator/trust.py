@@ -6,12 +6,12 @@ host's roots are the caller's SSL_CERT_FILE, else the system's: many machines si
 Cheap to import. Not done here: SSL_CERT_DIR; programs with compiled-in roots trust nothing of ours.
 """
 
+import binascii
 import contextlib
 import json
 import os
 import re
-import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from hark.errors import PolicyError
@@ -96,20 +96,15 @@ def variables(bundle: str, java_store: str | None = None) -> dict[str, str]:
 
 def java_store(bundle_pem: bytes) -> bytes:
     """Return a PKCS12 trust store with the bundle's certificates, for the JVM."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
+    from mediator import truststore
 
-    roots = []
-    with warnings.catch_warnings():
-        # Some public roots have serial numbers that RFC 5280 forbids; the user can do nothing about it.
-        warnings.simplefilter("ignore")
-        for block in certificates(bundle_pem):
-            with contextlib.suppress(
-                ValueError
-            ):  # a damaged one in the host's store: nothing trusts it anyway
-                roots.append(x509.load_pem_x509_certificate(block))
-    entries = [pkcs12.PKCS12Certificate(root, f"root{number}".encode()) for number, root in enumerate(roots)]
-    return pkcs12.serialize_java_truststore(entries, BestAvailableEncryption(JAVA_STORE_PASSWORD.encode()))
+    return truststore.store(_decoded(certificates(bundle_pem)))
+
+
+def _decoded(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    for block in blocks:
+        with contextlib.suppress(ValueError):  # a damaged one in the host's store: nothing trusts it anyway
+            yield binascii.a2b_base64(block.split(b"-----")[2])
 
 
 def chromium_policy(ca_pem: bytes) -> bytes:
