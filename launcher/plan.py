@@ -75,7 +75,7 @@ class Plan:
     executables: tuple[str, ...] | None = None
     """Canonical paths of the files that may be executed, loaders among them; None: whatever is seen."""
     nested: bool = False
-    """Let the agent make user namespaces of its own, and mounts in them: see `hark.nesting`."""
+    """Let the agent make user namespaces of its own, and mounts in them: see `hark.plan.nesting`."""
     published: tuple[int, ...] = ()
     """Ports of the agent's loopback that the supervisor may connect to."""
     seen_as: tuple[int, int] | None = None

@@ -102,7 +102,7 @@ def test_the_wheel_ships_every_module_and_the_shims_as_data(wheel: zipfile.ZipFi
 def test_the_wheel_installs_the_hark_program(wheel: zipfile.ZipFile) -> None:
     (entry_points,) = (name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt"))
     assert "hark = hark.cli.main:entry" in wheel.read(entry_points).decode()
-    assert "[pytest11]\nhark = hark.pytest_plugin" in wheel.read(entry_points).decode()
+    assert "[pytest11]\nhark = hark.testing.pytest_plugin" in wheel.read(entry_points).decode()
 
 
 def test_no_other_distribution_here_owns_our_names() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hark import shim_library
-from hark.shim_library import library
+from hark.repeatable import shim_library
+from hark.repeatable.shim_library import library
 from launcher.doctor import Finding, State
 from tests import conftest
 from tests.bench import apart

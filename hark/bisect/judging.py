@@ -15,7 +15,7 @@ from hark.bundle.bounds import RunEnd
 from hark.bundle.events import Branch
 from hark.errors import HarkError
 from hark.replay.recorded import Frame
-from hark.replaying import frames_of
+from hark.rerun.replaying import frames_of
 
 FORKED = "FORKED"
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hark import ids, keys
-from hark.admitting import Ask, admit, own_key
 from hark.bisect import bisecting, facts, kept
 from hark.bisect.bisecting import Bisection, Suspect
 from hark.bisect.counting import Rule, Shown
@@ -32,10 +31,11 @@ from hark.errors import ForkError, PatchError, ReplayError
 from hark.fork.point import other_side, recorded_at
 from hark.given import read_given
 from hark.patch.where import Point, Side, answers, find
-from hark.recalled import Recalled, recall
-from hark.replaying import Asked, recorded_frames
-from hark.restaging import parsed, refuse_hostile
-from hark.run import Say
+from hark.rerun.admitting import Ask, admit, own_key
+from hark.rerun.recalled import Recalled, recall
+from hark.rerun.replaying import Asked, recorded_frames
+from hark.rerun.restaging import parsed, refuse_hostile
+from hark.running.run import Say
 from hark.visible import visible
 
 ALL: Final = "all"

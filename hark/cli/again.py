@@ -15,8 +15,8 @@ from hark.cli.spec import Args
 from hark.errors import ConfinementError, PolicyError, RecordError, ReplayError, UsageError
 
 if TYPE_CHECKING:
-    from hark.admitting import Ask
-    from hark.replaying import Asked
+    from hark.rerun.admitting import Ask
+    from hark.rerun.replaying import Asked
 
 PASSED_ON: Final = (
     "policy", "upstream", "upstream-ca", "trusted-keys", "read", "write", "workdir", "key",
@@ -34,8 +34,8 @@ def asked(args: Args, policy: str | None = None) -> "Asked":
     stranger's bundle, where nobody else is asked anything; a fork's asks real servers and is none.
     """
     from hark.cli.bundles import checked
-    from hark.replaying import Asked
-    from hark.restaging import Given
+    from hark.rerun.replaying import Asked
+    from hark.rerun.restaging import Given
 
     return Asked(
         bundle=checked(args.positional("BUNDLE")),
@@ -102,8 +102,8 @@ def asker() -> "Ask | None":
     """Ask at the terminal, where somebody sits at it."""
     if not (os.isatty(0) and os.isatty(2)):
         return None
-    from hark.admitting import ALWAYS, ONCE
     from hark.cli.run import show
+    from hark.rerun.admitting import ALWAYS, ONCE
 
     def ask(name: str) -> str:
         always = f", [t]rust {name} from now on" if name else ""

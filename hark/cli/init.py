@@ -28,7 +28,7 @@ def run(args: Args) -> int:
     from hark.cli import output
     from hark.cli.bundles import write_new
     from hark.cli.spec import unknown
-    from hark.starters import STARTERS
+    from hark.policy.starters import STARTERS
 
     name, path = args.text("agent"), args.text("o") or "policy.toml"
     if name is None:

@@ -39,7 +39,7 @@ EXIT_DENIED: Final = 1
 
 def run(args: Args) -> int:
     """Check or explain."""
-    from hark.policy_file import load
+    from hark.plan.policy_file import load
 
     what, url = args.positional("check|explain|derive"), args.optional("URL")
     if what == "explain" and "://" in args.positional("FILE"):
@@ -58,7 +58,7 @@ def _check(policy: "Policy") -> int:
     import os
 
     from hark.cli import output
-    from hark.foreseen import refusals
+    from hark.plan.foreseen import refusals
     from hark.policy.facts import facts
     from hark.policy.surprises import surprises
     from mediator.wall import local_now
@@ -80,7 +80,7 @@ def _line(policy: "Policy", fact: "Fact") -> str:
 def _derive(bundle: str) -> int:
     from hark.cli import output
     from hark.cli.bundles import checked, own_key
-    from hark.deriving import derived
+    from hark.policy.deriving import derived
     from hark.unchanged import Unchanged
     from hark.verify.result import BROKEN, REJECTED, TRUNCATED
     from hark.verify.steps import verify

@@ -45,7 +45,7 @@ def run(args: Args) -> int:
 
     from hark.cli import again
     from hark.cli.run import say
-    from hark.replaying import replay
+    from hark.rerun.replaying import replay
 
     asked = replace(
         again.asked(args, args.text("policy")),
@@ -57,7 +57,7 @@ def run(args: Args) -> int:
     answer = again.set_output_apart() if args.flag("json") else None
     with again.refusals():
         course = replay(asked, os.environ, say=say, ask=again.asker(), meanwhile=load_judging)
-    from hark.judging import judge
+    from hark.rerun.judging import judge
 
     judgement = judge(course)
     for line in judgement.lines():
@@ -69,4 +69,4 @@ def run(args: Args) -> int:
 
 def load_judging() -> None:
     """Load what the verdict needs."""
-    import hark.judging  # noqa: F401
+    import hark.rerun.judging  # noqa: F401

@@ -63,8 +63,8 @@ def run(args: Args) -> int:
     starting.begin()
     starting.hold_collector()
     from hark.cli.anchoring import asked_for_run
-    from hark.preparation import Options
-    from hark.run import run as run_command
+    from hark.plan.preparation import Options
+    from hark.running.run import run as run_command
 
     options = Options(
         argv=args.command,

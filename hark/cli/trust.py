@@ -22,8 +22,9 @@ SPEC: Final = Spec(
 
 def run(args: Args) -> int:
     """Add the key, or list them all."""
-    from hark import keys, trusted
+    from hark import keys
     from hark.cli import output
+    from hark.rerun import trusted
 
     given = args.optional("BUNDLE|KEY")
     if args.flag("list"):

@@ -10,8 +10,8 @@ from typing import Final
 from hark.fork.point import recorded_at
 from hark.patch.edit import of_answer, of_request, patch_of
 from hark.patch.where import Side, find
-from hark.recalled import Recalled
-from hark.replaying import recorded_frames
+from hark.rerun.recalled import Recalled
+from hark.rerun.replaying import recorded_frames
 from hark.visible import printable
 
 type Editor = Callable[[str], str]

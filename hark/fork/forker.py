@@ -9,24 +9,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hark import outward, policy_file, record
 from hark.bundle.events import PolicyLoaded
-from hark.caller import Caller, home_of
-from hark.disclosure import finder, refuse_in_policy, refuse_told
 from hark.errors import PolicyError, UntrustedError
-from hark.grants import writable
 from hark.patch.where import Point
+from hark.plan import outward, policy_file
+from hark.plan.caller import Caller, home_of
+from hark.plan.disclosure import finder, refuse_in_policy, refuse_told
+from hark.plan.grants import writable
+from hark.plan.preparation import Prepared
 from hark.policy.model import Policy, Secret
-from hark.preparation import Prepared
-from hark.recalled import Recalled
-from hark.replaying import recorded_frames
-from hark.restaging import parsed, without_secrets
+from hark.rerun.recalled import Recalled
+from hark.rerun.replaying import recorded_frames
+from hark.rerun.restaging import parsed, without_secrets
+from hark.running import record
 from hark.visible import visible
 from mediator.branching import InForce
 from mediator.playback.standins import behind
 
 if TYPE_CHECKING:
-    from hark.toolservers import ToolServers
+    from hark.plan.toolservers import ToolServers
     from mediator.proxy import Proxies
 
 
@@ -110,7 +111,7 @@ def refuse_values(prepared: Prepared, forker: Forker, written: Mapping[str, byte
 
 def _values(prepared: Prepared, policy: Policy, caller: Caller) -> dict[str, str]:
     """Read the secrets for which the agent has a placeholder, and no other."""
-    from hark.secrets import resolve
+    from hark.plan.secrets import resolve
     from mediator.credentials import check_value
     from mediator.placeholders import check_guess
 
@@ -127,7 +128,7 @@ def _servers(
     prepared: Prepared, policy: Policy, caller: Caller, held: tuple[Secret, ...]
 ) -> "ToolServers | None":
     """Make those tool servers ready for which the agent has a door."""
-    from hark import toolservers
+    from hark.plan import toolservers
 
     doors = {program.name for program in prepared.toolservers.programs}
     wanted = tuple(server for server in policy.mcp if server.name in doors)

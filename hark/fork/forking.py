@@ -1,9 +1,9 @@
 """One fork: a recorded run started again and checked up to its branch point, and live from there on.
 
-The bundle is verified, read and admitted as for a replay, and started as one (`hark.replaying`); a stranger's
-needs a word of its own, whatever policy is given, since it will ask real servers. Its process keeps the
-host's network: up to the branch point nothing dials, because playback answers. Secrets are resolved once the
-bundle was admitted. The first divergence before the branch point ends it.
+The bundle is verified, read and admitted as for a replay, and started as one (`hark.rerun.replaying`); a
+stranger's needs a word of its own, whatever policy is given, since it will ask real servers. Its process
+keeps the host's network: up to the branch point nothing dials, because playback answers. Secrets are resolved
+once the bundle was admitted. The first divergence before the branch point ends it.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hark import throwaway
-from hark.admitting import Ask, admit, own_key
 from hark.bundle import outcome
 from hark.bundle.lineage import Lineage
 from hark.errors import ConfinementError, ReplayError
-from hark.filling import fill
 from hark.fork.asking import Asking
 from hark.fork.editing import SOURCE, Editor, made, told
 from hark.fork.forker import Forker, Outward, forker_of, policy_then, refuse_values
 from hark.fork.point import Turn, settle
-from hark.keeping import Place, find_place
 from hark.patch.rewrite import Rewrites
 from hark.patch.where import Side
-from hark.recalled import Recalled, recall
 from hark.replay import jsonform
-from hark.replaying import Asked, Replayed, Turns, pieces
-from hark.restaging import Given, giver_of, parsed, refuse_hostile, stage
-from hark.run import Run, Say
+from hark.rerun import throwaway
+from hark.rerun.admitting import Ask, admit, own_key
+from hark.rerun.filling import fill
+from hark.rerun.recalled import Recalled, recall
+from hark.rerun.replaying import Asked, Replayed, Turns, pieces
+from hark.rerun.restaging import Given, giver_of, parsed, refuse_hostile, stage
+from hark.running.keeping import Place, find_place
+from hark.running.run import Run, Say
 from launcher.played import Played
 from launcher.report import NeverStarted
 from launcher.supervise import Boundary, launch
@@ -39,8 +39,8 @@ from launcher.supervise import Boundary, launch
 if TYPE_CHECKING:
     from hark.anchoring.making import Anchoring
     from hark.bundle.events import Branch
+    from hark.plan.preparation import Prepared
     from hark.policy.model import Policy
-    from hark.preparation import Prepared
     from hark.replay.score import Score
     from mediator.config import MediatorConfig
     from mediator.credentials import Broker

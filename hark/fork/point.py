@@ -13,10 +13,10 @@ from hark.patch.apply import Sent, asked, patched_answer
 from hark.patch.model import parse_patch
 from hark.patch.steps import Patch
 from hark.patch.where import Point, Side, find
-from hark.recalled import Recalled
 from hark.replay.pieces import Branched, Part, Refused, Withheld
 from hark.replay.recorded import Frame, Recorded, read
-from hark.replaying import recorded_frames
+from hark.rerun.recalled import Recalled
+from hark.rerun.replaying import recorded_frames
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from hark.bundle.outcome import RECORDER_FAILED, describe, split
 from hark.errors import ReplayError
 from hark.fork.forking import Outcome
 from hark.patch.world import is_not_again
-from hark.replaying import frames_of
-from hark.run import EXIT_RECORDER
-from hark.summary import signal_name
+from hark.rerun.replaying import frames_of
+from hark.running.run import EXIT_RECORDER
+from hark.running.summary import signal_name
 from hark.visible import visible
 
 FORKED: Final = "FORKED"

@@ -12,20 +12,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from hark.admitting import own_key, signed_by
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunStart
 from hark.errors import HarkError, ReplayError
-from hark.filing import Files
 from hark.inprocess import staging, words
 from hark.inprocess.seat import AUTHORITY, Seat
 from hark.inprocess.words import WHERE, Job, Verdict
-from hark.judging import judge
-from hark.keeping import find_place
-from hark.recalled import Recalled, recall
-from hark.replaying import Asked, Course, Replayed
-from hark.restaging import Given, Staged, policy_of, refuse_hostile
-from hark.run import Run
+from hark.rerun.admitting import own_key, signed_by
+from hark.rerun.judging import judge
+from hark.rerun.recalled import Recalled, recall
+from hark.rerun.replaying import Asked, Course, Replayed
+from hark.rerun.restaging import Given, Staged, policy_of, refuse_hostile
+from hark.running.filing import Files
+from hark.running.keeping import find_place
+from hark.running.run import Run
 from launcher import wire
 from launcher.idle import Idle
 

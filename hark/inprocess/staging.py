@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from hark import environment, outward, policy_file
-from hark.caller import Caller, home_of
-from hark.disclosure import finder, refuse_in_policy, refuse_told
 from hark.errors import PolicyError
 from hark.inprocess.words import Job
+from hark.plan import environment, outward, policy_file
+from hark.plan.caller import Caller, home_of
+from hark.plan.disclosure import finder, refuse_in_policy, refuse_told
+from hark.plan.preparation import Prepared, held_secrets
+from hark.plan.project import Project
 from hark.policy.model import Limits, Policy, Secret
-from hark.preparation import Prepared, held_secrets
-from hark.project import Project
-from hark.recalled import Recalled
+from hark.rerun.recalled import Recalled
 from launcher.plan import Plan
 from mediator.playback.standins import stand_ins
 

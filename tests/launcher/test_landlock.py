@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.executables import resolve
+from hark.plan.executables import resolve
 from launcher import kernel, landlock, mounts
 from launcher.system import system_grants
 from tests.launcher.rig import PATH, SYSTEM_PYTHON, WHO, python, shell, without

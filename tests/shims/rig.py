@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from hark import language_shims
-from hark.determinism import LIBRARY, Determinism, begin
+from hark.repeatable import language_shims
+from hark.repeatable.determinism import LIBRARY, Determinism, begin
 from launcher.supervise import Boundary
 from tests.launcher.rig import PATH, SYSTEM_PYTHON, Result, contained
 from tests.support import preload

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.shim_library import _FLAGS, _LIBRARIES, source_folder, sources
+from hark.repeatable.shim_library import _FLAGS, _LIBRARIES, source_folder, sources
 from tests.support.preload import built
 
 NAMES = ("aarch64-linux-gnu-gcc", *(f"aarch64-linux-gnu-gcc-{version}" for version in range(15, 9, -1)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hark import language_shims
+from hark.repeatable import language_shims
 from tests.shims.rig import SEED, installed, shimmed
 
 pytestmark = [

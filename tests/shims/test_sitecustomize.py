@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.shim_library import source_folder
+from hark.repeatable.shim_library import source_folder
 
 SEED = bytes(range(32))
 SHIM = Path(source_folder(), "python", "sitecustomize.py")

@@ -11,10 +11,10 @@ import sys
 import time
 from typing import Any, Final
 
-from hark import replaying
 from hark.bundle.events import Branch
 from hark.bundle.walk import BundleFile
 from hark.cli.main import entry
+from hark.rerun import replaying
 
 EVENT, SHIFT_NS = int(sys.argv[1]), int(float(sys.argv[2]) * 1e9)
 _Replayed: Final = replaying.Replayed

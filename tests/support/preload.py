@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from hark.bundle.store import runs_directory
-from hark.shim_library import NoLibraryError, library
+from hark.repeatable.shim_library import NoLibraryError, library
 
 
 @cache

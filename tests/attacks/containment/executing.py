@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from hark.executables import resolve
+from hark.plan.executables import resolve
 from launcher import landlock, seccomp
 from launcher.system import system_grants
 from tests.attacks.containment.programs import inside

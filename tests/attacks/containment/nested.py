@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from hark import nesting
 from hark.errors import PolicyError
+from hark.plan import nesting
 from launcher import kernel, seccomp, trees
 from tests.attacks.containment.host import OPEN_FOR_WRITING
 from tests.attacks.containment.programs import as_root, inside, outside

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from hark import judging, replaying
 from hark.bundle.events import LlmRequest
 from hark.errors import ReplayError, UntrustedError
-from hark.recalled import recall
 from hark.replay import jsonform
 from hark.replay.canonical import NO_RULES, canonical
 from hark.replay.renamed import Renaming
-from hark.replaying import Asked, Course
+from hark.rerun import judging, replaying
+from hark.rerun.recalled import recall
+from hark.rerun.replaying import Asked, Course
 from mediator.playback.report import Report
 from tests.attacks.registry import Outcome, add, run_without
 from tests.support.recordings import bundle

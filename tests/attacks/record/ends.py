@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-from hark import run as running
-from hark import summary
 from hark.bundle import outcome
 from hark.bundle.walk import BundleFile
 from hark.errors import HarkError
-from hark.preparation import Options
+from hark.plan.preparation import Options
+from hark.running import run as running
+from hark.running import summary
 from hark.verify import VERIFIED, steps, verify
 from tests.attacks.containment.programs import CALLER
 from tests.attacks.registry import Outcome, Verdict, add, run_without

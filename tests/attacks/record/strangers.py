@@ -125,7 +125,7 @@ def _seen(ended: subprocess.CompletedProcess[str], succeeded: bool, *words: str)
 
 def _grants_itself() -> None:
     """Let what the bundle's policy grants be granted."""
-    from hark import restaging
+    from hark.rerun import restaging
 
     granted: Callable[..., Any] = restaging._granted
     restaging._granted = lambda given, policy, home: granted(replace(given, policy="its own"), policy, home)
@@ -134,7 +134,7 @@ def _grants_itself() -> None:
 
 def _admits_all() -> None:
     """Ask nobody whether the bundle may run."""
-    from hark import replaying
+    from hark.rerun import replaying
 
     replaying.admit = lambda *_, **__: "nobody"
 
@@ -142,7 +142,7 @@ def _admits_all() -> None:
 def _reads_its_secrets() -> None:
     """Take the secrets that the bundle's policy names for the forker's own."""
     from hark.fork import forking
-    from hark.restaging import parsed
+    from hark.rerun.restaging import parsed
 
     forker_of: Callable[..., Any] = forking.forker_of
     forking.policy_then = lambda recalled, *_: parsed(recalled.loaded)

@@ -13,8 +13,8 @@ from typing import Final
 from unittest.mock import patch
 
 from hark.errors import PolicyError
+from hark.plan.toolservers import Caller, make_ready
 from hark.policy.model import McpServer, Policy
-from hark.toolservers import Caller, make_ready
 from mediator.credentials import Broker
 from mediator.mcp import connection, doors
 from tests.attacks.registry import Outcome, add, run_without

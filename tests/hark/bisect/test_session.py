@@ -17,7 +17,7 @@ from hark.bundle import events as ev
 from hark.bundle.tree_head import SigningKey
 from hark.errors import ForkError, UntrustedError, UsageError
 from hark.patch.model import parse_patch
-from hark.replaying import Asked
+from hark.rerun.replaying import Asked
 from tests.support.recordings import HEADER, bundle, recording
 from tests.support.rerecorded import STRANGER, write
 

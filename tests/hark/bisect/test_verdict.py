@@ -16,8 +16,8 @@ from hark.bisect.session import Session, Wanted
 from hark.bisect.units import Level
 from hark.bisect.verdict import MAX_RANKED, Verdict
 from hark.patch.where import Point, Side
-from hark.recalled import recall
-from hark.replaying import Asked
+from hark.rerun.recalled import recall
+from hark.rerun.replaying import Asked
 from tests.support.recordings import bundle
 
 POINT = Point(16, 15, Side.RESPONSE, "GET page.example/today (event 15)")

@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from hark.admitting import ALWAYS, ONCE
 from hark.cli import again, bisect, compare, fork, options, replay
 from hark.cli.spec import parse
 from hark.errors import ConfinementError, PatchError, PolicyError, RecordError, ReplayError, UsageError
+from hark.rerun.admitting import ALWAYS, ONCE
 from tests.support.recordings import bundle
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hark.policy_file import load
-from hark.starters import STARTERS
+from hark.plan.policy_file import load
+from hark.policy.starters import STARTERS
 from tests.hark.cli.program import hark
 
 

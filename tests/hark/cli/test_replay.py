@@ -6,12 +6,12 @@ import pytest
 
 from hark.cli.main import entry
 from hark.errors import ConfinementError, PolicyError, RecordError, ReplayError
-from hark.restaging import Given
+from hark.rerun.restaging import Given
 from tests.support.recordings import bundle
 
 
 class FakeJudgement:
-    """As `hark.judging.Judgement`, as far as the command looks."""
+    """As `hark.rerun.judging.Judgement`, as far as the command looks."""
 
     exit_code = 1
 
@@ -30,8 +30,8 @@ def seen(monkeypatch):
         calls.append((asked, ask))
         return "course"
 
-    monkeypatch.setattr("hark.replaying.replay", fake)
-    monkeypatch.setattr("hark.judging.judge", lambda course: FakeJudgement())
+    monkeypatch.setattr("hark.rerun.replaying.replay", fake)
+    monkeypatch.setattr("hark.rerun.judging.judge", lambda course: FakeJudgement())
     return calls
 
 
@@ -74,7 +74,7 @@ def test_json_has_standard_output_for_itself(seen, tmp_path, capfd, monkeypatch)
     def talking(asked, environ, *, say, ask, meanwhile):
         os.write(1, b"the agent's\n")
 
-    monkeypatch.setattr("hark.replaying.replay", talking)
+    monkeypatch.setattr("hark.rerun.replaying.replay", talking)
     assert entry(["replay", "-json", bundle(tmp_path / "run.hark")]) == 1
     out, err = capfd.readouterr()
     assert json.loads(out)["verdict"] == "REPLAY-DIVERGED"
@@ -97,6 +97,6 @@ def test_no_code_of_a_run_is_a_replays(seen, tmp_path, monkeypatch, capsys, erro
     def fails(*_args, **_named):
         raise error
 
-    monkeypatch.setattr("hark.replaying.replay", fails)
+    monkeypatch.setattr("hark.rerun.replaying.replay", fails)
     assert entry(["replay", bundle(tmp_path / "run.hark")]) == code
     assert capsys.readouterr().err == f"hark: {error}\n"

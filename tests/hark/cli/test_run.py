@@ -8,7 +8,7 @@ import pytest
 from hark.cli import run as command
 from hark.cli.main import entry
 from hark.cli.spec import parse
-from hark.preparation import Options
+from hark.plan.preparation import Options
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def seen(monkeypatch):
         show('host = "\x1b[31m"')
         return 42
 
-    monkeypatch.setattr("hark.run.run", fake)
+    monkeypatch.setattr("hark.running.run.run", fake)
     return calls
 
 

@@ -76,7 +76,7 @@ def test_a_run_is_prepared_without_what_is_loaded_beside_it_or_later(tmp_path):
     (tmp_path / "policy.toml").write_text('allow_hosts = ["api.example"]\n')
     code, modules = imported("run", "-policy", tmp_path / "policy.toml", "--", tmp_path / "nothing")
     assert code == 127
-    assert "hark.preparation" in modules
+    assert "hark.plan.preparation" in modules
     later = {"asyncio", "ssl", "logging", "multiprocessing", "subprocess", "cryptography.x509"}
     assert modules & (BOUNDARY | PROXY | later) == set()
 
@@ -84,14 +84,14 @@ def test_a_run_is_prepared_without_what_is_loaded_beside_it_or_later(tmp_path):
 def test_a_replay_is_prepared_without_what_is_loaded_beside_it_or_later(tmp_path):
     code, modules = imported("replay", sample.write(tmp_path / "a.hark"))
     assert code == 4
-    assert "hark.recalled" in modules
+    assert "hark.rerun.recalled" in modules
     assert modules & (BOUNDARY | PROXY | {"asyncio", "ssl", "logging", "multiprocessing"}) == set()
 
 
 SERVING = """
 from hark import starting
 starting.begin()
-import hark.run, mediator.serve, mediator.ca, mediator.trust
+import hark.running.run, mediator.serve, mediator.ca, mediator.trust
 from cryptography import x509
 import sys
 print(*sys.modules)

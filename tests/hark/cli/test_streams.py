@@ -55,8 +55,8 @@ def test_a_standard_error_that_is_full_changes_no_exit_code(killed, unbuffered):
 @pytest.mark.parametrize("code", [0, 42])
 def test_what_a_run_says_and_standard_error_cannot_take_goes_to_standard_output(tmp_path, code):
     program = (
-        "import sys, hark.run\n"
-        f"hark.run.run = lambda options, environ, *, terminal, say, show: say('recorded') or {code}\n"
+        "import sys, hark.running.run\n"
+        f"hark.running.run.run = lambda options, environ, *, terminal, say, show: say('recorded') or {code}\n"
         "from hark.cli.main import entry\n"
         "sys.argv = ['hark', 'run', 'true']\n"
         "sys.exit(entry())\n"

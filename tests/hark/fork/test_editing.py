@@ -8,8 +8,8 @@ from hark.bundle import events as ev
 from hark.errors import ForkError, PatchError
 from hark.fork.editing import made, told
 from hark.fork.point import settle
-from hark.recalled import recall
 from hark.replay.pieces import Data
+from hark.rerun.recalled import recall
 from tests.support.recordings import bundle
 
 JSON = ((b"content-type", b"application/json"),)

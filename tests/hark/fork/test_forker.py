@@ -10,11 +10,11 @@ from hark.errors import PolicyError, UntrustedError
 from hark.fork.forker import Forker, Outward, forker_of, policy_then, refuse_values
 from hark.patch.where import Point, Side
 from hark.patch.world import changes_world
+from hark.plan.preparation import Prepared
+from hark.plan.project import Project
 from hark.policy.model import Policy, Secret, SecretSpec
 from hark.policy.parse import parse_policy
-from hark.preparation import Prepared
-from hark.project import Project
-from hark.recalled import recall
+from hark.rerun.recalled import recall
 from launcher.plan import Access, Grant, Plan
 from tests.support.recordings import bundle
 

@@ -8,7 +8,7 @@ import pytest
 from hark.bundle import events as ev
 from hark.errors import PatchError, TruncatedError, UntrustedError
 from hark.fork.forking import Wanted, fork
-from hark.replaying import Asked
+from hark.rerun.replaying import Asked
 from tests.support.recordings import bundle
 
 

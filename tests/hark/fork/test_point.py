@@ -9,8 +9,8 @@ from hark.bundle import events as ev
 from hark.errors import ForkError, PatchError
 from hark.fork.point import Turn, settle
 from hark.patch.where import Side
-from hark.recalled import recall
 from hark.replay.pieces import Branched, Data
+from hark.rerun.recalled import recall
 from tests.support.recordings import bundle
 
 

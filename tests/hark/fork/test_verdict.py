@@ -15,7 +15,7 @@ from hark.fork.point import settle
 from hark.fork.verdict import DIVERGED, FORKED, INCOMPLETE, UNPATCHED, Verdict, judge
 from hark.patch.world import changes_world
 from hark.policy.model import Policy
-from hark.recalled import recall
+from hark.rerun.recalled import recall
 from mediator.playback.report import Divergence, Report
 from tests.support.recordings import bundle
 

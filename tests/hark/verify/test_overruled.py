@@ -6,7 +6,7 @@ from hark.bundle.bounds import RunEnd, RunStart
 from hark.bundle.events import PolicyLoaded
 from hark.bundle.redact import redact
 from hark.errors import UsageError
-from hark.policy_file import OVERRULED
+from hark.plan.policy_file import OVERRULED
 from hark.verify.limits import POLICY_REDACTED
 from hark.verify.limits import UNSAFE as LIMIT
 from hark.verify.overruled import UNSAFE

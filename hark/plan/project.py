@@ -1,0 +1,376 @@
+"""The project directory: what may be one, what in it the agent may not see, and what it may not rewrite.
+
+Credentials that lie in a project are masked; files that something runs later by itself are shown read-only,
+and a change to them is found at the end. Both are found by name once, before the agent starts: a file that
+the agent makes itself holds nothing it does not know. Installed packages are not searched.
+"""
+
+import contextlib
+import os
+import stat
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from blake3 import blake3
+
+from hark.errors import PolicyError
+from hark.places import contains, within
+from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
+from hark.plan.repositories import COMPARED, kept, obeyed
+
+MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
+MAX_PROTECTED: Final = 5_000  # files compared under one protected path
+MAX_FINGERPRINT: Final = (
+    1 << 18
+)  # bytes of a file whose content is compared; of a larger one, when it changed
+
+_PACKAGES: Final = ("node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
+_UNSEARCHED: Final = (".git", *_PACKAGES)
+_SIGNS: Final = ("HEAD", "objects", "refs", "commondir", "config", "hooks")
+_MARGIN_NS: Final = 1_000_000_000  # file systems count time in steps
+_SYSTEM: Final = (
+    "/usr",
+    "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/boot",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/nix",
+)
+"""Neither these nor what lies in them: the agent would rewrite the machine."""
+_NOT_PROJECTS: Final = (
+    *("/", "/var", "/var/tmp", "/var/lib", "/var/log", "/var/cache", "/var/spool", "/tmp", "/run"),  # noqa: S108
+    *("/run/lock", "/run/user", "/opt", "/home", "/root", "/mnt", "/media", "/srv"),
+)
+"""These alone: people keep projects below them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project directory as the agent will see it; every path is absolute."""
+
+    root: str
+    masked: tuple[str, ...]
+    protected: tuple[str, ...]
+    watched: tuple[str, ...]
+    """What is protected, what would be if it existed (no mount can cover what is not there yet), and the same
+    names further down, which stay writable: a mount on them would keep the agent from moving its folders."""
+    acted_on: frozenset[str] = frozenset()
+    """Every path that was there of those that other programs act on by name."""
+    repositories: frozenset[str] = frozenset()
+    """The directories of all repositories, those of submodules and worktrees among them."""
+    unlisted: frozenset[str] = frozenset()
+    """Directories that could not be listed."""
+    surveyed_at: int = 0
+    """Unix nanoseconds."""
+    services: frozenset[str] = frozenset()
+    """Every unix socket on which somebody listened, masked or not."""
+
+
+def survey(
+    root: str, home: str, unmask: tuple[str, ...], unprotect: tuple[str, ...], mask: tuple[str, ...] = ()
+) -> Project:
+    """Look through a project directory. Raises PolicyError where it is none, or too large to look through.
+
+    What `mask` names is masked under every name that it has, also where `unmask` names it.
+    """
+    root = os.path.realpath(root)
+    _check_root(root, os.path.realpath(home))
+    masked: list[str] = []
+    watched = [f"{root}/{name}" for name in PROTECTED]
+    if not os.path.isdir(f"{root}/.git"):
+        watched.append(f"{root}/.git")  # a file of that name sends git elsewhere
+    watched.append(f"{root}/HEAD")  # without a sound .git the project itself could pass for a bare repository
+    deeper: list[str] = []
+    seen: set[str] = set()
+    repositories: set[str] = set()
+    unlisted: list[str] = []
+    services: list[str] = []
+    now = time.time_ns()
+    for entry in _walk(root, unlisted=unlisted):
+        acting = acted_on(entry)
+        if acting:
+            seen.add(entry.path)
+        if holds_credentials(entry):
+            masked += _target(entry, root)
+        elif is_service(entry):
+            masked.append(entry.path)
+            services.append(entry.path)
+        elif entry.name == ".git":
+            services += (here := _services_in(entry.path))
+            masked += here
+            watched += _repository(entry, root, home)
+            deeper += [f"{entry.path}/{name}" for name in COMPARED]
+            repositories.update(kept(entry.path))
+        elif acting and entry.name == "HEAD":
+            watched += _obeyed(os.path.dirname(entry.path), os.path.dirname(entry.path), root, home)
+            deeper.append(entry.path)
+            repositories.update(kept(os.path.dirname(entry.path)))
+        elif acting and entry.path not in watched:
+            deeper.append(entry.path)
+    named = _named(root, mask)
+    named += aliases(root, named)
+    masked += aliases(root, masked)
+    excepted = {f"{root}/{name}" for name in unprotect}
+    files, folders = _led_to(watched, root)
+    deeper += folders
+    guarded = tuple(path for path in dict.fromkeys((*watched, *files)) if path not in excepted)
+    shown = [path for path in guarded if os.path.lexists(path) and path not in (*masked, *named)]
+    shown += aliases(root, shown)
+    unmasked = {f"{root}/{name}" for name in unmask}
+    hidden = tuple(sorted((set(masked) - unmasked) | set(named)))
+    return Project(
+        root,
+        hidden,
+        tuple(shown),
+        (*guarded, *deeper),
+        frozenset(seen),
+        frozenset(repositories),
+        frozenset(unlisted),
+        now,
+        frozenset(services),
+    )
+
+
+def _named(root: str, mask: tuple[str, ...]) -> list[str]:
+    """List what the policy masks by name and is there; of a link, what it leads to in the project."""
+    found = (os.path.realpath(f"{root}/{name}") for name in mask)
+    return [real for real in dict.fromkeys(found) if real.startswith(f"{root}/") and os.path.lexists(real)]
+
+
+def _target(entry: os.DirEntry[str], root: str) -> list[str]:
+    """Name the file that is masked: where a link leads to. What lies outside is not visible by itself."""
+    real = os.path.realpath(entry.path)
+    return [real] if real.startswith(f"{root}/") else []
+
+
+def aliases(root: str, paths: Iterable[str]) -> list[str]:
+    """List the other names that these files have below `root` (hard links): a mount covers one name alone."""
+    known = set(paths)
+    several = {identity for path in known if (identity := _shared(path)) is not None}
+    if not several:
+        return []
+    entries = (entry for entry in _walk(root, unsearched=()) if entry.is_file(follow_symlinks=False))
+    return [entry.path for entry in entries if entry.path not in known and _shared(entry.path) in several]
+
+
+def _shared(path: str) -> tuple[int, int] | None:
+    """Tell files with more than one name apart; None for any other."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def made_since(project: Project, services: list[str] | None = None) -> dict[str, int]:
+    """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
+
+    What cannot be looked through is named itself. Among installed packages, which were not searched before,
+    a repository counts that has changed since. `services` is given the sockets on which somebody listens now,
+    and nobody did: no process of the agent's is left. Raises PolicyError where the agent has left more than
+    can be looked through.
+    """
+    known = {*project.acted_on, *project.watched}
+    found: dict[str, int] = {}
+    unlisted: list[str] = []
+    packages: list[str] = []
+    for entry in _walk(project.root, unlisted=unlisted):
+        if acted_on(entry):
+            if entry.path not in known:
+                found[entry.path] = 1
+            git = os.path.dirname(entry.path) if entry.name == "HEAD" else entry.path
+            if entry.name == "HEAD" or (entry.name == ".git" and entry.path in known):
+                found |= dict.fromkeys(set(kept(git)) - project.repositories - {git}, 1)
+        if services is not None:
+            here = _services_in(entry.path) if entry.name == ".git" else [entry.path] * is_service(entry)
+            services += (path for path in here if path not in project.services)
+        if entry.name in _PACKAGES:
+            packages.append(entry.path)
+    for folder in packages:
+        found |= dict.fromkeys(_changed_repositories(folder, project.surveyed_at - _MARGIN_NS, unlisted), 1)
+    return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
+
+
+def _services_in(git: str) -> list[str]:
+    """List sockets with a listener in a repository's own folder, where git's daemon has one."""
+    try:
+        return [entry.path for entry in os.scandir(git) if is_service(entry)]
+    except OSError:
+        return []
+
+
+def _changed_repositories(folder: str, since: int, unlisted: list[str]) -> Iterator[str]:
+    """Yield what git takes for a repository below `folder` and has changed; `folder` if that is too large."""
+    try:
+        for entry in _walk(folder, (".git",), unlisted):
+            if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
+                continue
+            git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
+            names = (entry.path, *(f"{git}/{name}" for name in _SIGNS))
+            if any(_changed_at(name) >= since for name in names):
+                yield entry.path
+    except PolicyError:
+        yield folder
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.lstat(path).st_ctime_ns
+    except OSError:
+        return 0
+
+
+def _repository(entry: os.DirEntry[str], root: str, home: str) -> list[str]:
+    """List what git obeys by itself because of this `.git`, as far as it lies in the project."""
+    if not entry.is_dir(follow_symlinks=False):
+        return [entry.path]
+    return _obeyed(entry.path, os.path.dirname(entry.path), root, home)
+
+
+def _obeyed(git: str, worktree: str, root: str, home: str) -> list[str]:
+    return [path for path in obeyed(git, worktree, home) if path.startswith(f"{root}/")]
+
+
+def _led_to(paths: Iterable[str], root: str) -> tuple[list[str], list[str]]:
+    """List what links at and in protected paths lead to in the project: a hook is often a link to a script.
+
+    First what is protected as well: files, and what a protected path itself leads to. Then folders further
+    down, which are only compared.
+    """
+    protected: list[str] = []
+    compared: list[str] = []
+    for path in dict.fromkeys(paths):
+        for name in (path, *_files(path)):
+            real = os.path.realpath(name)
+            if not os.path.islink(name) or not real.startswith(f"{root}/") or not os.path.exists(real):
+                continue
+            whole = name == path or not os.path.isdir(real)
+            (protected if whole else compared).append(real)
+    return protected, compared
+
+
+def folders(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return for each path which directory its folder is; none where there is no folder."""
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            status = os.stat(os.path.dirname(path))
+            found[path] = status.st_dev, status.st_ino
+    return found
+
+
+def bared(before: dict[str, tuple[int, int]]) -> list[str]:
+    """List paths that are there again, in another folder of that name than `folders` has found.
+
+    What covers a path goes where its folder goes: over what was saved in the new folder nothing lies.
+    """
+    now = folders(before)
+    return [path for path in before if now.get(path, before[path]) != before[path] and os.path.lexists(path)]
+
+
+def fingerprints(watched: tuple[str, ...]) -> dict[str, bytes]:
+    """Hash each file at or below the watched paths: compare before and after to list the changes."""
+    return {file: _fingerprint(file) for path in watched for file in _files(path)}
+
+
+def changes(watched: tuple[str, ...], before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, int]:
+    """Return what was added, removed or changed: a single path by its name, several by what they lie in.
+
+    The values are numbers of files. git's own samples, which nothing runs, do not count.
+    """
+    changed: dict[str, list[str]] = {}
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name) and not name.endswith(".sample"):
+            top = next((path for path in watched if contains(path, name)), name)
+            changed.setdefault(top, []).append(name)
+    return {names[0] if len(names) == 1 else top: len(names) for top, names in changed.items()}
+
+
+def belongs_to_system(path: str) -> bool:
+    """Tell whether a canonical path is the system's, so that nobody's agent may write it."""
+    return path in _NOT_PROJECTS or within(path, _SYSTEM)
+
+
+def _check_root(root: str, home: str) -> None:
+    if not os.path.isdir(root):
+        raise PolicyError(f"{root} is not a directory; name the project with -workdir")
+    if belongs_to_system(root):
+        raise PolicyError(f"{root} belongs to the system and is no project; name one with -workdir")
+    if home != "/" and contains(root, home):
+        raise PolicyError(f"{root} is your home directory or above it; name a project below it with -workdir")
+
+
+def _walk(
+    root: str, unsearched: tuple[str, ...] = _UNSEARCHED, unlisted: list[str] | None = None
+) -> Iterator[os.DirEntry[str]]:
+    """Yield every name in the tree, the nearest first, but for what lies in repositories and packages.
+
+    What the caller cannot list, and the agent neither, is added to `unlisted`: names in it may work.
+    """
+    pending, seen = deque([root]), 0
+    while pending:
+        folder = pending.popleft()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            if unlisted is not None:
+                unlisted.append(folder)
+            continue
+        seen += len(entries)
+        if seen > MAX_ENTRIES:
+            raise PolicyError(
+                f"{root} has more than {MAX_ENTRIES} files, too many to search for credentials; "
+                "name a smaller project with -workdir"
+            )
+        for entry in entries:
+            yield entry
+            if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
+                pending.append(entry.path)
+
+
+def _files(path: str) -> Iterator[str]:
+    if not os.path.isdir(path) or os.path.islink(path):
+        if os.path.lexists(path):
+            yield path
+        return
+    left = MAX_PROTECTED
+    for directory, folders, names in os.walk(path):
+        links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
+        for name in (names + links)[:left]:
+            yield os.path.join(directory, name)
+        left -= len(names) + len(folders)
+        if left <= 0:
+            return
+
+
+def _fingerprint(path: str) -> bytes:
+    """Hash what a file is. The agent may have made it: never wait for a FIFO, never read a huge one whole."""
+    try:
+        status = os.lstat(path)
+    except OSError as error:
+        return blake3(f"unreadable {error.errno}".encode()).digest()
+    hasher = blake3(f"{status.st_mode:o} {status.st_size}\n".encode())
+    if stat.S_ISLNK(status.st_mode):
+        with contextlib.suppress(OSError):
+            hasher.update(os.fsencode(os.readlink(path)))
+    elif stat.S_ISREG(status.st_mode) and status.st_size > MAX_FINGERPRINT:
+        # Thousands of such files, which take no room if they are hollow, would hold up every later run.
+        hasher.update(f"{status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns}".encode())
+    elif stat.S_ISREG(status.st_mode):
+        try:
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                hasher.update(file.read(MAX_FINGERPRINT))
+        except OSError:
+            hasher.update(b"unreadable")
+    return hasher.digest()

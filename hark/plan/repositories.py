@@ -1,0 +1,122 @@
+"""git repositories in a project: what git runs or obeys by itself, so that the agent may not write it.
+
+Found by name and by reading configuration as text; git itself is not run, since it would obey what it reads.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from hark.places import expanded
+from hark.plan.customs import is_repository
+
+MAX_CONFIG: Final = 1 << 16  # bytes of a repository's configuration that are read; git writes some hundred
+MAX_CONFIGS: Final = 64  # files of configuration that are read for one repository, included ones too
+MAX_MODULES: Final = 2_000  # directories looked at for submodules in one repository
+OBEYED: Final = ("hooks", "config", "config.worktree", "info", "commondir")
+"""What git obeys in a repository's own directory. `commondir`, which worktrees have, sends it elsewhere."""
+COMPARED: Final = ("rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo.backup")
+"""What git obeys in the middle of something: the agent may be at it itself."""
+_USERS: Final = ("/etc/gitconfig", "~/.gitconfig", "~/.config/git/config")
+"""Configuration that holds for every repository: a relative path in it leads into each of them."""
+_SETTING: Final = re.compile(
+    r"^\s*(?:\[[^\]]*\]\s*)?(hookspath|path|worktree)\s*=\s*(?:\"([^\"\n]*)\"|([^\n#;]*))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def obeyed(git: str, worktree: str, home: str = "/") -> Iterator[str]:
+    """Yield the paths that git obeys for the repository in directory `git`, whether they exist or not.
+
+    Its worktrees, which may lie anywhere on the host, and its submodules count as well.
+    """
+    for directory in (git, *_modules(f"{git}/modules")):
+        places = (directory, *_worktrees(directory))
+        for place in places:
+            for name in OBEYED:
+                yield f"{place}/{name}"
+        yield from _configured(places, worktree if directory == git else "", home)
+
+
+def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[str]:
+    """Yield files that are included, however deeply, and directories of hooks that any of them names."""
+    pending = [f"{place}/{name}" for place in places for name in ("config", "config.worktree")]
+    pending += [expanded(name, home) for name in _USERS]
+    hooks: list[str] = []
+    seen: set[str] = set()
+    while pending and len(seen) < MAX_CONFIGS:
+        config = pending.pop(0)
+        if config in seen:
+            continue
+        seen.add(config)
+        for key, quoted, plain in _SETTING.findall(_text(config)):
+            value = expanded((quoted or plain).strip(), home)
+            if key.lower() == "path" and value:
+                pending.append(os.path.normpath(os.path.join(os.path.dirname(config), value)))
+                yield pending[-1]
+            elif key.lower() == "worktree" and config == f"{places[0]}/config":
+                worktree = worktree or os.path.normpath(os.path.join(places[0], value))
+            elif key.lower() == "hookspath" and value:
+                hooks.append(value)
+    for value in hooks:
+        yield os.path.normpath(os.path.join(worktree or places[0], value))
+
+
+def kept(git: str) -> Iterator[str]:
+    """Yield the repository's own directory, and those that it keeps for submodules and worktrees.
+
+    What cannot be looked through is yielded too: a submodule that is checked out later could be in it.
+    """
+    for directory in (git, *_modules(f"{git}/modules")):
+        yield directory
+        yield from _worktrees(directory)
+
+
+def _worktrees(directory: str) -> Iterator[str]:
+    """Yield what the repository keeps for each of its linked worktrees."""
+    try:
+        entries = sorted(entry.path for entry in os.scandir(f"{directory}/worktrees"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError:
+        yield f"{directory}/worktrees"
+        return
+    yield from entries[:MAX_MODULES]
+    if len(entries) > MAX_MODULES:
+        yield f"{directory}/worktrees"
+
+
+def _modules(directory: str) -> Iterator[str]:
+    """Yield the git directories of submodules, at any depth: their names may hold slashes.
+
+    And a link to a directory, which may lead to one; nothing that git makes is one.
+    """
+    pending, left = [directory], MAX_MODULES
+    while pending:
+        here = pending.pop()
+        left -= 1
+        if left < 0:
+            yield directory
+            return
+        try:
+            entries = list(os.scandir(here))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            yield here
+            continue
+        if is_repository(here):
+            yield here
+            pending.append(f"{here}/modules")
+            continue
+        yield from (entry.path for entry in entries if entry.is_symlink() and entry.is_dir())
+        pending += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def _text(path: str) -> str:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return file.read(MAX_CONFIG).decode("utf-8", "replace")
+    except OSError:
+        return ""

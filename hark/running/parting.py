@@ -1,0 +1,120 @@
+"""What a run tells its user once the agent has ended: in one order, and last of all what can be pasted.
+
+What always holds: the record is sealed by then, and nothing here changes it or the exit code. The words are
+those of `hark.running.summary`, of what watched, and of the policy; nothing here prints: `say` and `show` get
+them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from hark.errors import PolicyError
+from hark.plan import nesting, policy_file, project
+from hark.repeatable import determinism
+from hark.running import summary
+
+if TYPE_CHECKING:
+    from hark.plan.preparation import Prepared
+    from hark.policy.model import Policy
+    from hark.running.filing import Files
+    from launcher.pages import Log
+    from launcher.report import Ended
+    from mediator.ledger import Summary
+
+EXIT_NOT_FOUND: Final = 127
+"""What a shell ends with when its last command was not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The end of one run, for whoever started it."""
+
+    prepared: Prepared
+    policy: Policy
+    """The one in force at the end: what would allow a denial is said by it."""
+    files: Files | None
+    log: Log | None
+    """What the agent's shims said; None where it had none."""
+    say: Callable[[str], None]
+    show: Callable[[str], None]
+    is_kept: bool = True
+    """Whether what the agent worked on stays: nobody acts on what stands in a copy that is thrown away."""
+
+    def tell(
+        self,
+        found: Summary,
+        ended: Ended,
+        before: dict[str, bytes],
+        folders: dict[str, tuple[int, int]],
+        code: int,
+    ) -> None:
+        """Say what the user has to know; `before` and `folders` are the project's as the run began."""
+        for line in summary.of_denials(found):
+            self.say(line)
+        for line in policy_file.said_at_the_end(self.prepared.policy):
+            self.say(line)
+        services: list[str] = []
+        for path, count in self._changes(before, services).items() if self.is_kept else ():
+            self.say(summary.acted_on(self._named(path), count))
+        for path in services:
+            self.say(summary.listened_on(self._named(path)))
+        for line in determinism.said(self.prepared.controlled, self.log, ended.unreached):
+            self.say(line)
+        for line in () if self.files is None else self.files.said():
+            self.say(line)
+        for path in ended.replaced:
+            self.say(summary.laid_bare(self._named(path)))
+        for path in project.bared(folders):
+            self.say(summary.moved_from(self._named(path)))
+        if ended.refused:
+            self.say(nesting.refused(ended.refused))
+        if code == EXIT_NOT_FOUND and self.prepared.unseen:
+            self.say(summary.not_found(self.prepared.unseen))
+        if code:  # the agent may have failed for want of what is masked
+            for line in summary.kept_back(map(self._named, self.prepared.project.masked)):
+                self.say(line)
+            self._show_meant()
+        self._show_allowing(found)
+
+    def _named(self, path: str) -> str:
+        return os.path.relpath(path, self.prepared.plan.workdir)
+
+    def _changes(self, before: dict[str, bytes], services: list[str]) -> dict[str, int]:
+        """Return what other programs act on and the agent has changed or made, with numbers of files.
+
+        `services` is given the sockets of others that have appeared.
+        """
+        surveyed = self.prepared.project
+        found = project.changes(surveyed.watched, before, project.fingerprints(surveyed.watched))
+        try:
+            return found | project.made_since(surveyed, services)
+        except PolicyError as error:
+            self.say(f"what the agent made was not looked through: {error}")
+            return found
+
+    def _show_meant(self) -> None:
+        """Show what would let the agent reach a service of this machine that its command names."""
+        from hark.plan.inward import meant
+
+        plan = self.prepared.plan
+        for words, lines in meant(plan.argv, plan.env, self.policy, plan.published):
+            self.say(words)
+            for line in lines:
+                self.show(line)
+
+    def _show_allowing(self, found: Summary) -> None:
+        """Show what would allow the denials: bare lines, which can be pasted as they are."""
+        from hark.running.allowing import allowing
+        from mediator.wall import local_now
+
+        own = policy_file.shown_own_path(os.environ)
+        lines = allowing(found.denied, self.policy, local_now(), own)
+        for sentence, pasted in ((lines.lead, lines.pasted), (lines.rest, ())):
+            if sentence:
+                self.say(sentence)
+            for line in pasted:
+                self.show(line)
