@@ -24,14 +24,15 @@ from mediator.bodies import StoppedError
 from mediator.ending import DISCARD_S
 from mediator.fields import length
 from mediator.stream import Agent, Commands, Server
-from mediator.talking import SWITCHED, Talking
+from mediator.streaming import Streaming
+from mediator.talking import SWITCHED
 from mediator.transcript import Headers
 from mediator.wire import InterimHeaders
 
 CONTINUE: Final = 100
 
 
-class Answering(Talking):
+class Answering(Streaming):
     """What the server sends."""
 
     _answer_trailers: Headers = ()

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from typing import Final
 
 from hark.policy.host import split_authority
-from mediator import handshake
+from mediator import handshake, upgrade
 from mediator.authority import as_dialled
 from mediator.codings import OFFERS_OF_MESSAGES, accepted
 from mediator.endpoints import minting_at
@@ -44,6 +44,8 @@ def forwarded(path: bytes, headers: Headers, link: Link) -> Headers:
     if b"upgrade" in names:
         if handshake.wanted(headers):
             headers = handshake.forwarded(headers)
+        elif upgrade.wanted(headers):
+            headers = upgrade.forwarded(headers)
         else:
             dropped |= {b"upgrade", b"connection"}
     mints = minting_at(link.policy, link.target, *paths_of(path, headers)) is not None

@@ -165,7 +165,17 @@ class AgentConnection(ConnectionHandler):
         ended = isinstance(event, events.ConnectionClosed) and event.connection is self.client
         if ended and self._agent.transport.is_closing():
             self.client.state = ConnectionState.CLOSED
+        if isinstance(event, events.ConnectionClosed) and event.connection is not self.client:
+            self._note_reset(event.connection)
         self._told(event)
+
+    def _note_reset(self, server: Connection) -> None:
+        """Note that a server did not end what it said in order. Over TLS that is not known."""
+        io = self.transports.get(server)
+        if io is not None and isinstance(io.writer, asyncio.StreamWriter):
+            transport = io.writer.transport
+            if transport.is_closing() and transport.can_write_eof():
+                server.error = "reset"
 
     def _told(self, event: events.Event) -> None:
         """Carry out what the layers make of an event. What they raise ends the connection."""

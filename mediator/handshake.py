@@ -8,7 +8,6 @@ import base64
 import hashlib
 from typing import Final
 
-from mediator.fields import values_of
 from mediator.transcript import Headers
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
@@ -18,16 +17,16 @@ _DROPPED: Final = frozenset((b"upgrade", b"connection", b"sec-websocket-extensio
 
 def wanted(headers: Headers) -> bool:
     """Tell whether a request asks for a WebSocket; what else it asks for is `asked_wrong`'s matter."""
-    return any(b"websocket" in value.lower() for value in values_of(headers, b"upgrade"))
+    return b"websocket" in options(headers, b"upgrade")
 
 
 def asked_wrong(method: bytes, headers: Headers) -> str:
     """Say what is wrong with the agent's half, or nothing."""
     if method != b"GET":
         return "a WebSocket begins with GET"
-    if b"upgrade" not in _options(headers, b"connection"):
+    if b"upgrade" not in options(headers, b"connection"):
         return "its Connection header does not say upgrade"
-    if _options(headers, b"upgrade") != [b"websocket"]:
+    if options(headers, b"upgrade") != [b"websocket"]:
         return "it asks for a WebSocket and for something else at once"
     if _values(headers, b"sec-websocket-version") != [b"13"]:
         return "its WebSocket version is not 13"
@@ -47,11 +46,11 @@ def forwarded(headers: Headers) -> Headers:
 
 def answer_wrong(asked: Headers, answer: Headers) -> str:
     """Say what is wrong with a server's 101, or nothing."""
-    if _options(answer, b"upgrade") != [b"websocket"] or b"upgrade" not in _options(answer, b"connection"):
+    if options(answer, b"upgrade") != [b"websocket"] or b"upgrade" not in options(answer, b"connection"):
         return "it switched to another protocol than WebSocket"
     if _values(answer, b"sec-websocket-accept") != [accept(_values(asked, b"sec-websocket-key")[0])]:
         return "its Sec-WebSocket-Accept does not belong to the request"
-    if _options(answer, b"sec-websocket-extensions"):
+    if options(answer, b"sec-websocket-extensions"):
         return "it uses a WebSocket extension that was not offered"
     chosen = _values(answer, b"sec-websocket-protocol")
     offered = [
@@ -78,6 +77,7 @@ def _values(headers: Headers, name: bytes) -> list[bytes]:
     return [value.strip() for field, value in headers if field.lower() == name]
 
 
-def _options(headers: Headers, name: bytes) -> list[bytes]:
+def options(headers: Headers, name: bytes) -> list[bytes]:
+    """Return the members of a list that header lines of this name are together, in lower case."""
     listed = (option.strip().lower() for value in _values(headers, name) for option in value.split(b","))
     return [option for option in listed if option]

@@ -8,18 +8,22 @@ carries any byte in them, and what is sent on may be HTTP/1.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
-from hark.policy.decide import Deny, Verdict, decide_request
+from hark.policy import wanted
+from hark.policy.decide import UNSAFE_ALLOW_ALL, Allow, Deny, Verdict, decide_request, upgrades
 from hark.policy.model import Body, ToolRule
-from mediator import handshake
+from hark.policy.paths import spell
+from hark.policy.upgrades import MAX_NAME, no_upgrade
+from mediator import handshake, upgrade
 from mediator.authority import judge_request
 from mediator.codings import PackedError, codings_of
 from mediator.credentials import Injected, InjectedTarget, Injection, Refused
 from mediator.fields import connection_wrong, named, one_line, trailer_allowed, underscored, values_of
 from mediator.forwarding import forwarded
 from mediator.link import Link
-from mediator.overriding import meanings, overrides
+from mediator.overriding import Meant, meanings, overrides
 from mediator.signing import SIGNATURES, Signing, ambiguous, claimed, other_scheme
 from mediator.text import clipped
 from mediator.transcript import Headers, recorded_host
@@ -68,6 +72,8 @@ class Forward:
     """The tools that a fork may call again, of what its recorded run did already; None: any."""
     websocket: bool = False
     """Whether the server may agree to a WebSocket."""
+    upgrades: tuple[bytes, ...] = ()
+    """To which other protocols the server may switch: what passes then is judged by nobody."""
     signing: Signing | None = None
     """The key by which it is signed again, over what is sent."""
 
@@ -105,6 +111,7 @@ def judge(asked: Asked, link: Link) -> Forward | Refusal:
         tools=None if by is None else by.tools,
         again=again_tools,
         websocket=of_connection and handshake.wanted(asked.headers),
+        upgrades=upgrade.offered(asked.headers) if of_connection and upgrade.wanted(asked.headers) else (),
         signing=None if signed is None else signed.signing,
     )
 
@@ -167,10 +174,27 @@ def _verdict(asked: Asked, link: Link) -> Verdict:
     for meant in reversed(meanings(asked.method, asked.path, asked.headers)):
         method, path = meant.method, meant.path
         verdict = decide_request(link.policy, link.target.host, link.target.port, method, path, now=now)
+        if isinstance(verdict, Allow):
+            verdict = _switching(asked, link, meant, verdict, now)
         if isinstance(verdict, Deny):
             said = f"as its header {clipped(meant.header)} would have it, " if meant.header else ""
             return replace(verdict, reason=f"{said}{verdict.reason}")
     return verdict
+
+
+def _switching(asked: Asked, link: Link, meant: Meant, allowed: Allow, now: datetime) -> Verdict:
+    """Let a request switch protocols only where a rule that allows it names the protocol."""
+    if allowed.rule == UNSAFE_ALLOW_ALL or not upgrade.wanted(asked.headers):
+        return allowed
+    host, port = link.target.host, link.target.port
+    may_be = upgrades(link.policy, host, port, meant.method, meant.path, now=now)
+    for option in upgrade.offered(asked.headers):
+        name = option.decode("ascii")
+        if name not in may_be:
+            table = wanted.table(host, port, meant.method, spell(meant.path), upgrade=name)
+            why = f"lets no request become a stream of {name}, of which nothing would be judged"
+            return Deny(f"{allowed.rule} {why}", "", table, allowed.by)
+    return allowed
 
 
 def _again(asked: Asked, link: Link) -> tuple[str, tuple[str, ...] | None]:
@@ -178,13 +202,15 @@ def _again(asked: Asked, link: Link) -> tuple[str, tuple[str, ...] | None]:
 
     Beside it are the only tools that it may call then, if it may call no others.
     """
-    from hark.patch.world import changes_world, tools_again, websocket_changes_world
+    from hark.patch.world import changes_world, tools_again, upgrade_changes_world, websocket_changes_world
 
     host = recorded_host(link.target, tls=link.tls)
     tools: tuple[str, ...] | None = None
     for meant in meanings(asked.method, asked.path, asked.headers):
         if handshake.wanted(asked.headers):
             why = websocket_changes_world(host, meant.path, link.policy)
+        elif upgrade.wanted(asked.headers):
+            why = upgrade_changes_world(meant.method, host, meant.path, link.policy)
         else:
             why = changes_world(meant.method, host, meant.path, link.policy, asked.headers)
         if why:
@@ -253,18 +279,16 @@ def _shape(asked: Asked, link: Link) -> Refusal | None:
 
 
 def _upgrade(asked: Asked) -> Refusal | None:
-    """Refuse another protocol. HTTP/2 in the clear, which Java's client always offers, is left out."""
-    values = values_of(asked.headers, b"upgrade")
-    if not values:
-        return None
-    offered = [option.strip().lower() for value in values for option in value.split(b",")]
-    if b"websocket" in offered:
+    """Refuse what no rule can let pass. HTTP/2 in the clear, which Java's client offers, is left out."""
+    if handshake.wanted(asked.headers):
         wrong = handshake.asked_wrong(asked.method, asked.headers)
         return Refusal(400, Deny(wrong, "")) if wrong else None
-    other = next((option for option in offered if option not in (b"", b"h2c")), None)
-    if other is not None:
-        return Refusal(501, Deny(f"an upgrade to {clipped(other, 40)} is not passed", ""))
-    return None
+    for option in upgrade.offered(asked.headers):
+        why = no_upgrade(option.decode("latin-1"))
+        if why:
+            return Refusal(501, Deny(f"an upgrade to {clipped(option, MAX_NAME)} {why}", ""))
+    wrong = upgrade.asked_wrong(asked.headers) if upgrade.wanted(asked.headers) else ""
+    return Refusal(400, Deny(wrong, "")) if wrong else None
 
 
 def _is_utf8(path: bytes) -> bool:

@@ -12,6 +12,7 @@ from blake3 import blake3
 
 from hark.bundle.events import (
     REFUSED,
+    STREAM,
     BodyHash,
     Interim,
     LlmRequest,
@@ -28,7 +29,7 @@ from mediator.ledger import Ledger, text_map
 from mediator.text import as_text
 
 MAX_WHOLE_BODY: Final = 1 << 20  # format 1: a larger body follows in RequestChunk
-_MESSAGES: Final = frozenset(("text", "binary"))
+_MESSAGES: Final = frozenset(("text", "binary", STREAM))
 HEAD_ALONE_NS: Final = 2_000_000
 """A head that came so long before the first piece: the agent may have looked at the clock in between."""
 _DEFAULT_PORTS: Final = {True: 443, False: 80}

@@ -126,6 +126,10 @@ class _TrailingConnection(Http1Connection):
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         """Write a part of a message; the end of a body with the trailers that came before it."""
         kind = type(event)
+        ends = kind is RequestEndOfMessage or kind is ResponseEndOfMessage
+        if ends and self.state == self.passthrough:  # of what is no HTTP any more
+            yield commands.CloseTcpConnection(self.conn, half_close=True)
+            return
         if kind is RequestData or kind is ResponseData:
             data: bytes = event.data  # type: ignore[attr-defined]
             if event.stream_id != self.stream_id:
@@ -135,7 +139,7 @@ class _TrailingConnection(Http1Connection):
                     self.conn, b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data
                 )
             return
-        if isinstance(event, (RequestEndOfMessage, ResponseEndOfMessage)) and self._sent_all(event):
+        if ends and self._sent_all(event):  # type: ignore[arg-type]
             trailers, self._pending = self._pending, None
             if self._chunked:
                 lines = b"".join(b"%s: %s\r\n" % field for field in trailers.fields) if trailers else b""
@@ -156,6 +160,13 @@ class _TrailingConnection(Http1Connection):
                 yield commands.SendData(self.conn, head)
                 return
         yield from super().send(event)
+
+    def make_pipe(self) -> CommandGenerator[None]:
+        """Read no more HTTP. What came already belongs to what follows, line breaks at its beginning too."""
+        self.state = self.passthrough
+        waiting = self.buf.maybe_extract_at_most(len(self.buf)) if self.buf else None
+        if waiting:
+            yield from self.state(events.DataReceived(self.conn, bytes(waiting)))
 
     def _head_of(self, event: RequestHeaders | ResponseHeaders) -> bytes | None:
         """Begin a message and return its head; None where mitmproxy has more to do for it."""

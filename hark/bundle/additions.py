@@ -13,6 +13,8 @@ from hark.bundle.fields import BOOL, BYTES, HASH, INT, NO_MAP, PAIRS, TEXT, TEXT
 class WebSocketMessage(NamedTuple):
     """One message of a WebSocket, or a control frame. `type`: text, binary, close, ping, pong.
 
+    Or, with the type `stream`, bytes of a connection that switched to another protocol.
+
     Of a long message `data` is a piece; `more` says that another of it follows, from the same side and of
     the same type. A control frame may stand between two pieces.
     """

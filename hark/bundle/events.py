@@ -68,6 +68,7 @@ __all__ = [
     "KINDS",
     "REFUSED",
     "RUN_ENDED",
+    "STREAM",
     "BodyHash",
     "Boundary",
     "Branch",
@@ -120,6 +121,8 @@ __all__ = [
 REFUSED: Final = "refused: "
 """How an error begins where hark refused: LlmResponseEnd's, where it answered in the server's place, and
 TunnelData's, where it ended the connection."""
+STREAM: Final = "stream"
+"""WebSocketMessage's type where the exchange became a stream of bytes; its last piece has no `more`."""
 AGENT_LEFT: Final = "the agent went away"
 """LlmResponseEnd's error where the agent did not wait for the end of its answer."""
 RUN_ENDED: Final = "the run ended"

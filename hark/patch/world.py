@@ -74,6 +74,16 @@ def websocket_changes_world(host: str, path: str, policy: Policy) -> str:
     )
 
 
+def upgrade_changes_world(method: str, host: str, path: str, policy: Policy) -> str:
+    """Return why a request is not made again that asks for another protocol; empty where it may be."""
+    if _marked(policy, host, method, path):
+        return ""
+    return (
+        f"an upgraded connection to {shown(host)}{shown(path.partition('?')[0])} may change the world, and a "
+        f"fork does not open one again; {_mend(host, method, path)}"
+    )
+
+
 def tcp_changes_world(host: str, port: int, policy: Policy) -> str:
     """Return why a connection of raw TCP is not made again; empty where it may be."""
     if marked(policy, host, port, None):

@@ -41,6 +41,10 @@ def _compare(rule: Rule, node: Node, wide: Rule, wide_node: Node, port: int) -> 
                 "say them in one"
             )
         return
+    if set(rule.upgrades) - set(wide.upgrades):
+        return  # it lets a part of what the other allows switch protocols
+    if set(wide.upgrades) - set(rule.upgrades) and _allows_all_of(rule, wide):
+        return  # as seen from the other one
     if rule.may_reexecute and not wide.may_reexecute:
         if rule.host == wide.host and rule.body is not wide.body:
             node.fail(f"body of this rule changes nothing, since {there} comes before it; say it there")

@@ -130,6 +130,16 @@ def decide_request(policy: Policy, host: str, port: int, method: str, path: str,
     return Deny(f"{nearest.name} {' and '.join(against)}", "", table, nearest)
 
 
+def upgrades(
+    policy: Policy, host: str, port: int, method: str, path: str, *, now: datetime
+) -> tuple[str, ...]:
+    """Return the protocols to which a request may switch, by all the rules that allow it."""
+    meant = [rule for rule in _covering(policy, host, port) if rule.upgrades]
+    spelled = spell(path) if any(rule.paths for rule in meant) else _UNREAD
+    allowing = (rule for rule in meant if not _against(rule, method, spelled, now))
+    return tuple(dict.fromkeys(name for rule in allowing for name in rule.upgrades))
+
+
 def appointed(policy: Policy, host: str, port: int) -> Address | None:
     """Return where a rule says that this host is dialled, whether or not the rule holds now.
 

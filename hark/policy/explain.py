@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from hark.errors import PolicyError
 from hark.policy import wanted
-from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_name, decide_request
+from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_name, decide_request, upgrades
 from hark.policy.facts import surfaces, tools_in_words
 from hark.policy.host import HostError, format_authority, is_address, is_loopback, split_authority
 from hark.policy.lines import Lines
@@ -79,7 +79,7 @@ def explained(policy: Policy, asked: Target, verdict: Verdict, now: datetime) ->
         case Allow(name, rule):
             yield f"allowed: {asked}"
             yield f"by: {name}{_where(policy, rule)}"
-            yield from _allowed(policy, asked, rule)
+            yield from _allowed(policy, asked, rule, now)
         case Deny(reason, hint, table, rule):
             yield f"{'never reached' if is_loopback(asked.host) else 'denied'}: {asked}"
             yield f"why: {reason}{_where(policy, rule)}"
@@ -104,7 +104,7 @@ def _recorded(policy: Policy, asked: Target, now: datetime) -> str:
     return "the attempt and this verdict, and the request with the page that answers it"
 
 
-def _allowed(policy: Policy, asked: Target, rule: Rule | None) -> Iterator[str]:
+def _allowed(policy: Policy, asked: Target, rule: Rule | None, now: datetime) -> Iterator[str]:
     if rule is not None and rule.upstream is not None:
         yield f"dialled: {rule.upstream}"
     if asked.method is None:
@@ -114,6 +114,9 @@ def _allowed(policy: Policy, asked: Target, rule: Rule | None) -> Iterator[str]:
     yield f"recorded: request and answer, bodies {'as length and hash alone' if hashed else 'whole'}"
     if rule is not None and rule.tools is not None:
         yield f"tools: {tools_in_words(rule.tools)} may be called"
+    named = upgrades(policy, asked.host, asked.port, asked.method, asked.path, now=now)
+    if named:
+        yield f"upgrade: it may become a stream of {', '.join(named)}, recorded both ways and not judged"
     bound = [
         spec for spec in policy.secrets if any(one.matches(asked.host, asked.port) for one in spec.hosts)
     ]

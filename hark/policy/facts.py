@@ -69,6 +69,8 @@ def _rule(rule: Rule) -> str:
         said.append(f"on the paths {_listed(rule.paths)}")
     if rule.tools is not None:
         said.append(f"of MCP's tools {tools_in_words(rule.tools)}")
+    if rule.upgrades:
+        said.append(f"which may become streams of {_listed(rule.upgrades)} that no rule judges any more")
     if rule.hours is not None:
         said.append(f"from {rule.hours.start:%H:%M} to {rule.hours.end:%H:%M} each day")
     if rule.until is not None:

@@ -119,6 +119,9 @@ class Rule:
     """Whether a fork may ask it again, although it may change the world (`hark.patch.world`)."""
     again_tools: tuple[str, ...] = ()
     """For MCP over HTTP: the only tools that the mark is for. None: it is for all that the rule covers."""
+    upgrades: tuple[str, ...] = ()
+    """Lower-case names of protocols to which a request may switch its connection (`upgrade`): from there on
+    bytes pass that are recorded and not judged."""
 
 
 @dataclass(frozen=True, slots=True)

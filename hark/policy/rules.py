@@ -9,14 +9,15 @@ from hark.policy.model import HTTPS_PORT, Body, Rule, Speaks, ToolRule
 from hark.policy.paths import wrong_pattern
 from hark.policy.patterns import wrong_expression
 from hark.policy.reading import Node
+from hark.policy.upgrades import no_upgrade
 
 MAX_RULES: Final = 1000
 """`[[allow]]` tables: they are compared with each other, and nobody reviews more."""
 _KEYS: Final = (
     "host", "port", "ports", "protocol", "methods", "paths", "hours", "until", "upstream", "body", "tools",
-    "may_reexecute",
+    "may_reexecute", "upgrade",
 )  # fmt: skip
-_WEB_ONLY: Final = ("methods", "paths", "body", "tools")
+_WEB_ONLY: Final = ("methods", "paths", "body", "tools", "upgrade")
 _METHOD: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Z]+")
 
 
@@ -62,6 +63,8 @@ def _rule(number: int, node: Node) -> Rule:
                 f'{key} has no meaning with protocol = "tcp", whose bytes are recorded and not read'
             )
     tools = tool_rules(table["tools"]) if "tools" in table else None
+    if tools is not None and "upgrade" in table:
+        table["upgrade"].fail("upgrade has no meaning with tools: of bytes that pass, no call can be judged")
     again, again_tools = (
         _again(table["may_reexecute"], speaks, tools) if "may_reexecute" in table else (False, ())
     )
@@ -79,6 +82,9 @@ def _rule(number: int, node: Node) -> Rule:
         tools=tools,
         may_reexecute=again,
         again_tools=again_tools,
+        upgrades=table["upgrade"].each(_protocol, some="it would allow nothing")
+        if "upgrade" in table
+        else (),
     )
 
 
@@ -120,6 +126,14 @@ def _method(node: Node) -> str:
     if not _METHOD.fullmatch(text):
         node.fail(f'"{text}" is not a method: they are upper-case words; write "{text.upper().strip()}"')
     return text
+
+
+def _protocol(node: Node) -> str:
+    text = node.string()
+    why = no_upgrade(text.lower())
+    if why:
+        node.fail(f'"{text}" {why}; {node.name} has names such as "tcp" or "spdy/3.1"')
+    return text.lower()
 
 
 def reexecutable(node: Node, tools: tuple[ToolRule, ...] | None, key: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ def table(
     *,
     speaks: Speaks = Speaks.WEB,
     upstream: Address | None = None,
+    upgrade: str = "",
 ) -> str:
     """Return an `[[allow]]` table for this host, and for this method and path alone where they are given.
 
@@ -34,6 +35,8 @@ def table(
         lines.append(f"methods = [{json.dumps(method)}]")
     if upstream is not None:
         lines.append(f"upstream = {json.dumps(str(upstream))}")
+    if upgrade:
+        lines.append(f"upgrade = [{json.dumps(upgrade)}]")
     match path:
         case None:
             pass

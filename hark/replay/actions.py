@@ -20,7 +20,7 @@ from hark.bundle.outcome import EXIT as EXITED
 from hark.bundle.outcome import INTERRUPTED, split
 from hark.replay import treatment
 from hark.replay.canonical import NO_RULES, Gathering, Rules
-from hark.replay.exchanges import OPEN, Answer, Messages, Parts, ending
+from hark.replay.exchanges import LEFT, OPEN, Answer, Messages, Parts, ending
 from hark.replay.talks import by_value, counting
 from hark.replay.treatment import DATES, PUBLISHED
 
@@ -85,6 +85,11 @@ class _Exchange:
         if found is None:
             found = self._sides[from_agent] = Messages(self._value)
         return found
+
+    def sides_of(self, end: ev.LlmResponseEnd | None) -> tuple[bool, ...]:
+        """Return whose raw streams are compared although they break off (rule `left`)."""
+        left = end is None or ending(end.error) == LEFT
+        return tuple(side for side in self._sides if side or not left)
 
 
 class _Tunnel:
@@ -234,6 +239,8 @@ class Collector:
             return
         self._settle(number, exchange)
         trailers = exchange.trailers.raw_headers if exchange.trailers is not None else ()
+        for side in exchange.sides_of(end):
+            self._said(number, exchange, exchange.side(side).rest(), side)
         actions = self._actions[exchange.stream]
         parts = exchange.answer.parts(end, trailers)
         actions[exchange.place] = Action(exchange.stream, exchange.seq, number, parts)
@@ -244,12 +251,21 @@ class Collector:
             return
         self._settle(event.exchange, exchange)
         found = exchange.side(event.from_agent).add(seq, event)
+        self._said(event.exchange, exchange, found, event.from_agent)
+
+    def _said(
+        self,
+        number: int,
+        exchange: _Exchange,
+        found: tuple[int, str, bytes] | None,
+        from_agent: bool,  # noqa: FBT001 (a field of the format)
+    ) -> None:
         if found is not None:
             first, kind, value = found
             title, _, key = exchange.stream.partition("\0")
             title = title.removeprefix(f"{treatment.REQUEST} ")
-            stream = f"{treatment.WEBSOCKET} {title}, {_side(event.from_agent)}\0{key} {exchange.place}"
-            self._put(stream, first, event.exchange, (("type", kind.encode()), ("data", value)))
+            stream = f"{treatment.WEBSOCKET} {title}, {_side(from_agent)}\0{key} {exchange.place}"
+            self._put(stream, first, number, (("type", kind.encode()), ("data", value)))
 
     def _tunnel(self, seq: int, event: ev.TunnelData) -> None:
         if event.exchange not in self._tunnels:

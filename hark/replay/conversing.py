@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from hark.bundle.events import AGENT_LEFT, REFUSED, RUN_ENDED, McpMessage, TunnelData, WebSocketMessage
+from hark.bundle.events import (
+    AGENT_LEFT,
+    REFUSED,
+    RUN_ENDED,
+    STREAM,
+    McpMessage,
+    TunnelData,
+    WebSocketMessage,
+)
 from hark.replay.exchanges import Messages
 from hark.replay.marks import Marks
 from hark.replay.pieces import Action, Called, Data, End, Failed, Part, Piece, Withheld
-from hark.replay.talks import MCP, PUBLISHED, TUNNEL, WEBSOCKET, Lane, Talk, by_value, message
+from hark.replay.talks import MCP, PUBLISHED, TUNNEL, UPGRADED, WEBSOCKET, Lane, Talk, by_value, message
 from hark.replay.treatment import KEEP_ALIVE
 from hark.replay.treatment import PUBLISHED as LEFT_OUT
 
@@ -76,20 +84,31 @@ class Conversing:
         elif not event.note.startswith((*BY_THE_OTHER_WAY, *_AGENTS_FAULT)):
             talk.parts.append(_part(frame, Failed(event.note)))
 
-    def websocket(self, exchange: int, frame: Frame, words: str) -> Talk:
-        """Return the conversation of an exchange that became a WebSocket."""
+    def websocket(self, exchange: int, frame: Frame, words: str, *, raw: bool = False) -> Talk:
+        """Return the conversation of an exchange that became a WebSocket, or a `raw` stream."""
         talk = self._open.get(exchange)
         if talk is None:
             self._messages[exchange] = Messages(lambda data: by_value(data, self._marks))
-            talk = self._begin(exchange, (WEBSOCKET, words, str(exchange)), frame)
+            talk = self._begin(exchange, (UPGRADED if raw else WEBSOCKET, words, str(exchange)), frame)
         return talk
 
     def said(self, frame: Frame, event: WebSocketMessage, talk: Talk) -> None:
-        """Read a message of the agent's in a WebSocket."""
+        """Read a message of the agent's in a WebSocket, or what it says in a raw stream."""
+        if event.type == STREAM:
+            self._streamed(frame, event, talk)
+            return
         whole = self._messages[event.exchange].add(frame.seq, event)
         if whole is not None:
             talk.said += message(event, *whole[1:])
             self._said(frame, talk, f"a message of the agent's in {talk}")
+
+    def _streamed(self, frame: Frame, event: WebSocketMessage, talk: Talk) -> None:
+        start = len(talk.said)
+        talk.said += event.data
+        if event.data:
+            self._said(frame, talk, f"bytes {start} to {len(talk.said)} of what the agent says in {talk}")
+        if not event.more:
+            talk.hushed = self._act(frame, f"the end of what the agent says in {talk}")
 
     def _tunnel_began(self, frame: Frame, event: TunnelData) -> None:
         if not event.host:

@@ -14,6 +14,7 @@ from hark.bundle.events import (
     AGENT_LEFT,
     REFUSED,
     RUN_ENDED,
+    STREAM,
     BodyHash,
     Interim,
     LlmResponseChunk,
@@ -115,7 +116,7 @@ class Answer:
 
 
 class Messages:
-    """The messages of one side of a WebSocket, put together from their pieces."""
+    """The messages of one side of a WebSocket, put together from their pieces; a raw stream is one."""
 
     def __init__(self, value: Callable[[bytes], bytes]) -> None:
         """`value` returns what a message is compared by; one too long to be held is compared by its hash."""
@@ -123,11 +124,14 @@ class Messages:
         self._held = bytearray()
         self._long: blake3 | None = None
         self._first: int | None = None
+        self._raw: tuple[int, blake3] | None = None
 
     def add(self, seq: int, event: WebSocketMessage) -> tuple[int, str, bytes] | None:
         """Return the number of a message's first event, its type and value, when its last piece has come."""
         if event.type in KEEP_ALIVE.covers:
             return None
+        if event.type == STREAM:
+            return self._stream(seq, event)
         if event.type not in ("text", "binary"):
             return seq, event.type, self._value(event.data)
         self._first = seq if self._first is None else self._first
@@ -137,6 +141,18 @@ class Messages:
         first, value = self._first, self._long.digest() if self._long else self._value(bytes(self._held))
         self._first, self._long, self._held = None, None, bytearray()
         return first, event.type, value
+
+    def _stream(self, seq: int, event: WebSocketMessage) -> tuple[int, str, bytes] | None:
+        self._raw = (seq, blake3()) if self._raw is None else self._raw
+        self._raw[1].update(event.data)
+        return None if event.more else self.rest()
+
+    def rest(self) -> tuple[int, str, bytes] | None:
+        """Return what a raw stream said that has ended, or breaks off, as `add` does; None: there is none."""
+        if self._raw is None:
+            return None
+        (first, hasher), self._raw = self._raw, None
+        return first, STREAM, hasher.digest()
 
     def _take(self, data: bytes) -> None:
         if self._long is None:

@@ -1,6 +1,6 @@
 """What a replay's record says of conversations that are no HTTP, told to those that were recorded. No IO."""
 
-from hark.bundle.events import REFUSED, McpMessage, TunnelData, WebSocketMessage
+from hark.bundle.events import REFUSED, STREAM, McpMessage, TunnelData, WebSocketMessage
 from hark.replay.conversing import BY_AGENT, is_compared, lane_of
 from hark.replay.exchanges import Messages
 from hark.replay.marks import Marks
@@ -57,6 +57,9 @@ class Heard:
     def _message(self, event: WebSocketMessage) -> Differs | None:
         if not event.from_agent or not is_compared(event):
             return None
+        if event.type == STREAM:
+            found = self._talks.said(event.exchange, event.data) if event.data else None
+            return found if event.more else found or self._talks.hushed(event.exchange)
         messages = self._messages.get(event.exchange)
         if messages is None:
             messages = Messages(lambda data: by_value(data, self._marks))

@@ -16,6 +16,7 @@ from hark.bundle.events import (
     AGENT_LEFT,
     REFUSED,
     RUN_ENDED,
+    STREAM,
     BodyHash,
     Branch,
     DnsDecision,
@@ -103,7 +104,7 @@ class Recorded:
     closed: bool = False
     head_part: Part | None = None
     talk: Talk | None = None
-    """What the agent said, where it became a WebSocket."""
+    """What the agent said, where it became a WebSocket or a raw stream."""
     pongs: int = 0
     """How many of the agent's pings were answered there."""
 
@@ -319,7 +320,8 @@ class _Reading:
         recorded = self._open(event.exchange)
         if recorded is None:
             return
-        recorded.talk = talk = self._conversing.websocket(event.exchange, frame, words_of(recorded.request))
+        words, raw = words_of(recorded.request), event.type == STREAM
+        recorded.talk = talk = self._conversing.websocket(event.exchange, frame, words, raw=raw)
         self._head_here(frame, event.exchange)
         if event.from_agent:
             if is_compared(event):

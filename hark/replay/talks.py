@@ -1,10 +1,10 @@
 """Recorded conversations that are no HTTP: what the agent said in each, as one stream of bytes. No IO.
 
-A raw connection's stream is its bytes; of a WebSocket and of a tool server it is the messages, each spelled
-by value where it is JSON. Always: what a conversation of the replay's says is a beginning of what the
-recorded one said that it stands for, or it is a difference; how it was cut into pieces does not count. Those
-to one place are matched in the order in which they began; where what one says shows it to be another, and it
-has got nothing yet that the other did not get, it becomes that one.
+The stream of a raw connection, or of one that was upgraded to be such, is its bytes; of a WebSocket and of a
+tool server it is the messages, each spelled by value where it is JSON. Always: what a conversation of the
+replay's says is a beginning of what the recorded one said that it stands for, or it is a difference; how it
+was cut into pieces does not count. Those to one place are matched in the order in which they began; where
+what one says shows it to be another, and it has got nothing yet that the other did not get, it becomes that.
 
 Not done here: the turns in which the other side's parts come, which is `hark.replay.score`.
 """
@@ -27,7 +27,10 @@ type Lane = tuple[str, ...]
 TUNNEL: Final = "tunnel"
 MCP: Final = "mcp"
 WEBSOCKET: Final = "websocket"
+UPGRADED: Final = "upgraded"
 PUBLISHED: Final = "published"
+_IN_EXCHANGES: Final = frozenset((WEBSOCKET, UPGRADED))
+_OF_BYTES: Final = frozenset((TUNNEL, UPGRADED))
 
 
 class Differs(NamedTuple):
@@ -63,6 +66,8 @@ class Talk:
                 return f"the connection to mcp.{server}"
             case (kind, place, *_) if kind == WEBSOCKET:
                 return f"the WebSocket {place}"
+            case (kind, place, *_) if kind == UPGRADED:
+                return f"the upgraded connection {place}"
             case _:
                 return f"the connection from {self.lane[1]}"
 
@@ -210,7 +215,7 @@ class Talks:
         for talk in self._recorded:
             live = self._held.get(talk.seq)
             if live is None:
-                if talk.lane[0] != WEBSOCKET:  # its exchange is named
+                if talk.lane[0] not in _IN_EXCHANGES:  # whose exchange is named
                     yield f"{talk} (event {talk.seq}) was not made"
             elif live.part is not None:
                 yield f"{talk} (event {talk.seq}) was used up to part {live.at} of {len(talk.parts)}"
@@ -296,9 +301,9 @@ def _difference(live: LiveTalk) -> Differs:
     if at is None:
         at = len(was)
         what = f"{len(now) - at} bytes more than the {at} that were recorded"
-        if talk.lane[0] != TUNNEL:
+        if talk.lane[0] not in _OF_BYTES:
             what = f"another message, {_shown(now, at)}, after the last that was recorded"
-    elif talk.lane[0] == TUNNEL:
+    elif talk.lane[0] in _OF_BYTES:
         what = f"byte {at} is 0x{now[at]:02x}, and was 0x{was[at]:02x} when recorded"
     else:
         number, start = _message_at(talk, at)

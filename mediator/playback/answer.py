@@ -24,6 +24,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
+from hark.bundle.events import STREAM
 from hark.bundle.fields import Pairs
 from hark.replay.pieces import (
     Branched,
@@ -42,7 +43,7 @@ from hark.replay.pieces import (
     Typed,
     Withheld,
 )
-from mediator import handshake
+from mediator import handshake, upgrade
 from mediator.playback.playback import Playback
 from mediator.playback.words import NO_MORE, NOT_THE_RECORDED
 from mediator.talking import SWITCHED
@@ -75,6 +76,25 @@ class AskedAnew(HttpEvent):
     """The run went live at this request: it is judged again, and in a fork asked of its real server."""
 
 
+class Plain:
+    """As `Frames`, for a stream of bytes: nothing of it is framed or answered."""
+
+    def accepting(self, headers: Pairs) -> Pairs:
+        """Return the recorded headers of the server's agreement."""
+        return headers
+
+    def began(self, _pongs: int) -> None:
+        """Take that the server has agreed."""
+
+    def framed(self, message: Message) -> bytes:
+        """Return recorded bytes."""
+        return message.data
+
+    def heard(self, _data: bytes) -> Iterator[bytes]:
+        """Answer nothing."""
+        return iter(())
+
+
 class PlayedServer(layer.Layer):
     """Answers one exchange."""
 
@@ -84,7 +104,7 @@ class PlayedServer(layer.Layer):
         self._playback = playback
         self._stream_id = 0
         self._playing = False
-        self._frames: Frames | None = None
+        self._frames: Frames | Plain | None = None
         self.over = False
         """Whether nothing more is to come of it."""
 
@@ -143,9 +163,18 @@ class PlayedServer(layer.Layer):
             yield from said(piece._replace(headers=frames.accepting(piece.headers)), self._stream_id)
             yield ResponseEndOfMessage(self._stream_id)
         elif frames is not None and isinstance(piece, Message):
-            yield ResponseData(self._stream_id, frames.framed(piece))
+            yield from _framed(frames, piece, self._stream_id)
         else:
             yield from said(piece, self._stream_id)
+
+
+def _framed(frames: "Frames | Plain", message: Message, stream_id: int) -> Iterator[HttpEvent]:
+    """Yield what is read of a message; the last piece of a raw stream ends it."""
+    data = frames.framed(message)
+    if data:
+        yield ResponseData(stream_id, data)
+    if message.type == STREAM and not message.more:
+        yield ResponseEndOfMessage(stream_id)
 
 
 def said(piece: Piece, stream_id: int) -> Iterator[HttpEvent]:
@@ -176,8 +205,10 @@ def _response(status: int, headers: Pairs) -> http.Response:
     return http.Response(b"HTTP/1.1", status, b"", headers, None, None, 0, None)
 
 
-def _frames(headers: "Pairs") -> "Frames | None":
-    """Return the frames of a WebSocket, where a request asks for one."""
+def _frames(headers: "Pairs") -> "Frames | Plain | None":
+    """Return the frames of a WebSocket or what is said in a raw stream, where a request asks for such."""
+    if upgrade.wanted(headers):
+        return Plain()
     if not handshake.wanted(headers):
         return None
     from mediator.playback.frames import Frames

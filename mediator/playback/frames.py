@@ -53,7 +53,7 @@ class Frames:
 
     def framed(self, message: Message) -> bytes:
         """Return a recorded message or piece as a frame."""
-        opcode = _OPCODES[message.type]
+        opcode = _OPCODES.get(message.type, Opcode.BINARY)  # no recorder writes another
         if opcode.iscontrol():
             return self._frame(opcode, message.data, last=True)
         shown = Opcode.CONTINUATION if self._begun else opcode

@@ -23,6 +23,7 @@ def asked(*headers: tuple[bytes, bytes], **more: bytes) -> Asked:
 
 
 HOST = (b"Host", b"api.example.test")
+UPGRADE = (b"Connection", b"Upgrade")
 
 
 def test_a_request_is_forwarded_with_its_host_in_one_spelling() -> None:
@@ -68,7 +69,9 @@ def test_a_placeholder_is_swapped_in_what_is_sent() -> None:
         (asked(HOST, (b"X", b"a\rb")), 400, "line break"),
         (asked(HOST, (b"X\n", b"a")), 400, "line break"),
         (asked(HOST, (b"Upgrade", b"WebSocket")), 400, "does not say upgrade"),
-        (asked(HOST, (b"Upgrade", b"h2c, IRC/6.9")), 501, "irc/6.9"),
+        (asked(HOST, (b"Upgrade", b"h2c, IRC/6.9")), 400, "does not say upgrade"),
+        (asked(HOST, (b"Upgrade", b"h2c, IRC/6.9"), UPGRADE), 403, "stream of irc/6.9"),
+        (asked(HOST, (b"Upgrade", b"irc;q=1"), UPGRADE), 501, "no name of a protocol"),
         (asked(HOST, (b"Expect", b"200-maybe")), 417, "expects"),
         (asked((b"Host", b"evil.test")), 403, "evil.test:443"),
         (asked(HOST, authority=b"evil.test"), 403, "evil.test:443"),

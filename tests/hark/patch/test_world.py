@@ -13,6 +13,7 @@ from hark.patch.world import (
     tool_changes_world,
     tools_again,
     unmarked,
+    upgrade_changes_world,
     websocket_changes_world,
 )
 from hark.policy.model import Policy
@@ -102,6 +103,9 @@ def test_websockets_and_raw_tcp_are_refused_unless_marked():
     words = websocket_changes_world("api.example", "/live", NONE)
     assert websocket_changes_world("api.example", "/live", from_words(words)) == ""
     assert websocket_changes_world("api.example", "/live", policy('allow_hosts = ["api.example"]'))
+    words = upgrade_changes_world("POST", "api.example", "/exec", NONE)
+    assert upgrade_changes_world("POST", "api.example", "/exec", from_words(words)) == ""
+    assert upgrade_changes_world("GET", "api.example", "/exec", from_words(words))
     words = tcp_changes_world("db.example", 5432, NONE)
     assert tcp_changes_world("db.example", 5432, from_words(words)) == ""
     assert tcp_changes_world("db.example", 5433, from_words(words))
@@ -183,6 +187,7 @@ def test_a_recorded_reason_is_told_from_a_policys():
         changes_world("POST", "api.example", "/x", NONE),
         websocket_changes_world("api.example", "/live", NONE),
         tcp_changes_world("db.example", 5432, NONE),
+        upgrade_changes_world("GET", "api.example", "/exec", NONE),
         tool_changes_world("files", "write", NONE),
         not_again("mcp.example", "write"),
         NO_MESSAGE,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hark.errors import PolicyError
 from tests.support.policies import read, refused
 
 
@@ -11,6 +12,7 @@ def table(host: str, *lines: str) -> str:
 
 GET = 'methods = ["GET"]'
 BODY = 'body = "hash"'
+UPGRADE = 'upgrade = ["tcp"]'
 
 
 @pytest.mark.parametrize(
@@ -91,6 +93,15 @@ def test_a_contradiction_is_refused(text, words):
 )
 def test_rules_that_say_different_things_may_share_a_host(text):
     assert len(read(text).allow) == 2
+
+
+@pytest.mark.parametrize("lines", [(), (GET,), (GET, 'paths = ["/x"]')])
+def test_a_rule_may_let_a_part_of_what_another_allows_switch_protocols(lines):
+    text = f'allow_hosts = ["a.example"]\n{table("a.example", *lines, UPGRADE)}'
+    assert [rule.upgrades for rule in read(text).rules] == [(), ("tcp",)]
+    other_way = table("a.example", UPGRADE) + table("a.example", *lines, UPGRADE)
+    with pytest.raises(PolicyError, match="remove one"):
+        read(other_way)
 
 
 @pytest.mark.parametrize("lines", [(), (GET,), (GET, 'paths = ["/x"]')])

@@ -17,6 +17,7 @@ from hark.policy.decide import (
     decide_request,
     holding,
     marked,
+    upgrades,
 )
 from hark.policy.model import Address, HostRule, Policy, Rule, covers
 from tests.support.policies import NOON, read
@@ -298,6 +299,29 @@ def test_where_a_host_is_dialled_does_not_change_when_its_rule_ends():
     assert appointed(policy, "db.host", 443) == Address("127.0.0.1", 1)
     assert appointed(policy, "db.host", 80) is None
     assert appointed(policy, "api.example", 443) is None
+
+
+UPGRADES = read("""
+allow_hosts = ["api.example"]
+[[allow]]
+host = "api.example"
+methods = ["POST"]
+paths = ["/x/*"]
+until = 2031-01-01T00:00:00Z
+upgrade = ["TCP"]
+""")
+
+
+def test_a_request_may_switch_protocols_by_a_rule_that_allows_it_and_says_so():
+    def of(method, path, now=NOON, port=443):
+        return upgrades(UPGRADES, "api.example", port, method, path, now=now)
+
+    assert of("POST", "/x/y?q") == ("tcp",)
+    for method, path in (("GET", "/x/y"), ("POST", "/x"), ("POST", "/x//y"), ("POST", "/x/../x/y")):
+        assert of(method, path) == ()
+    assert of("POST", "/x/y", port=80) == ()
+    assert of("POST", "/x/y", NOON.replace(year=2032)) == ()
+    assert isinstance(decide_request(UPGRADES, "api.example", 443, "GET", "/z", now=NOON), Allow)
 
 
 MARKS = read("""

@@ -53,6 +53,11 @@ def test_a_rule_is_told_with_its_end_its_ports_and_what_is_kept_of_bodies():
     assert fact[1].endswith("with bodies recorded as length and hash alone")
 
 
+def test_protocols_that_a_request_may_switch_to_are_told_with_what_that_means():
+    (fact, _) = said('[[allow]]\nhost = "b.example"\npaths = ["/x"]\nupgrade = ["tcp", "SPDY/3.1"]')
+    assert fact[1].endswith("which may become streams of tcp, spdy/3.1 that no rule judges any more")
+
+
 def test_what_a_fork_may_do_again_is_told():
     marked = "may_reexecute = true\n"
     text = f"""[[allow]]

@@ -180,6 +180,20 @@ def test_json_in_a_message_counts_by_value():
     assert seen(changed(at, run()[at]._replace(data=b'{ "id":1.0 }'))) == seen(run())
 
 
+def test_a_stream_that_breaks_off_counts_as_far_as_it_went_but_not_what_an_agent_that_left_was_sent():
+    def of(theirs, error):
+        pieces = [
+            ev.WebSocketMessage(1, seq, side, "stream", data, more=True)
+            for seq, (side, data) in enumerate(((True, b"mine"), (False, theirs)))
+        ]
+        return seen([asked(1, b""), *pieces, ev.LlmResponseEnd(status=101, error=error, exchange=1)])
+
+    assert of(b"a", "the server reset the connection") != of(b"ab", "the server reset the connection")
+    left = of(b"a", ev.AGENT_LEFT)
+    assert left == of(b"ab", ev.AGENT_LEFT)
+    assert any(name.startswith("websocket") and "of the agent" in name for name in left)
+
+
 def test_a_placeholder_counts_by_its_name_in_messages_too():
     def said(placeholder):
         return [asked(1, b""), *websocket(1, (True, "text", placeholder))], Rules(

@@ -89,6 +89,25 @@ def test_a_message_is_put_together_across_control_frames():
     assert side.add(5, WebSocketMessage(type="binary", data=b"")) == (5, "binary", b"")
 
 
+def test_a_stream_counts_by_its_bytes_however_it_is_cut_and_whether_or_not_it_ends():
+    def side(*pieces):
+        messages = Messages(lambda data: b"by value")
+        found = [messages.add(seq, event) for seq, event in enumerate(pieces, 1)]
+        return messages, found
+
+    def piece(data, more=True):
+        return WebSocketMessage(type="stream", data=data, more=more)
+
+    whole = (1, "stream", blake3(b'{"a": 1}').digest())
+    assert side(piece(b'{"a"'), piece(b": 1}"), piece(b"", more=False))[1] == [None, None, whole]
+    broken, found = side(piece(b'{"a": 1}'))
+    assert (found, broken.rest(), broken.rest()) == ([None], whole, None)
+    assert side(piece(b'{"a":1}', more=False))[1] != [whole]
+    text = Messages(bytes)
+    text.add(1, WebSocketMessage(type="text", data=b"x" * (17 << 20), more=True))
+    assert text.rest() is None
+
+
 def test_a_message_that_is_too_long_to_be_held_is_compared_by_its_hash():
     side = Messages(bytes)
     for seq in range(17):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hark.bundle.events import REFUSED, McpMessage, TunnelData, WebSocketMessage
+from hark.bundle.events import REFUSED, LlmRequest, McpMessage, TunnelData, WebSocketMessage
 from hark.replay.heard import Heard
 from hark.replay.marks import Marks
 from hark.replay.recorded import read
@@ -38,6 +38,32 @@ def test_other_bytes_and_other_messages_are_differences() -> None:
     assert isinstance(heard.take(TunnelData(1, 1, from_agent=True, data=b"aX")), Differs)
     assert isinstance(heard.take(McpMessage("notes", 9, 0, True, b'{"id": 2}')), Differs)
     assert isinstance(heard.take(McpMessage("other", 10, 0, True, b'{"id": 1}')), Differs)
+
+
+def said(data: bytes, *, more: bool = True) -> WebSocketMessage:
+    return WebSocketMessage(1, 0, from_agent=True, type="stream", data=data, more=more)
+
+
+def test_an_upgraded_stream_is_compared_by_its_bytes_and_its_end() -> None:
+    recorded = (
+        LlmRequest(exchange=1, method="POST", host="a.test", path="/"),
+        said(b"ab"),
+        said(b"", more=False),
+    )
+    heard, talks = hearing(*recorded)
+    assert talks.begun(1, ("upgraded", "POST a.test/", "1")) is None
+    assert heard.take(said(b"a")) is None
+    assert heard.take(said(b"b")) is None
+    assert heard.take(said(b"", more=False)) is None
+    assert list(talks.unconsumed()) == []
+    heard, talks = hearing(*recorded)
+    talks.begun(1, ("upgraded", "POST a.test/", "1"))
+    differs = heard.take(said(b"aX"))
+    assert isinstance(differs, Differs)
+    assert "the upgraded connection POST a.test/ differs: byte 1 is 0x58" in differs.words
+    heard, talks = hearing(*recorded)
+    talks.begun(1, ("upgraded", "POST a.test/", "1"))
+    assert isinstance(heard.take(said(b"a", more=False)), Differs)
 
 
 def test_what_was_refused_is_no_part_of_the_bytes() -> None:
