@@ -21,7 +21,10 @@ from mediator import der, lean
 
 if TYPE_CHECKING:
     from cryptography import x509
-    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ec import (
+        EllipticCurvePrivateKey,
+        EllipticCurveSignatureAlgorithm,
+    )
     from cryptography.x509 import Certificate, CertificateBuilder
 
 BACKDATED: Final = timedelta(days=30)
@@ -172,11 +175,22 @@ def _new_key() -> EllipticCurvePrivateKey:
 
 
 def _signed(to_be_signed: bytes, key: EllipticCurvePrivateKey) -> bytes:
+    return der.sequence(to_be_signed, _ECDSA_SHA256, der.bits(key.sign(to_be_signed, _ecdsa_sha256())))
+
+
+def _ecdsa_sha256() -> EllipticCurveSignatureAlgorithm:
+    """Return what `ec.ECDSA(SHA256())` is, without the twenty-five modules that its `__init__` loads."""
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
 
-    signature = key.sign(to_be_signed, ec.ECDSA(hashes.SHA256()))
-    return der.sequence(to_be_signed, _ECDSA_SHA256, der.bits(signature))
+    class Ecdsa(ec.ECDSA):
+        algorithm = hashes.SHA256()
+        deterministic_signing = False
+
+        def __init__(self) -> None:
+            pass
+
+    return Ecdsa()
 
 
 def _to_be_signed(key: EllipticCurvePrivateKey, span: Span) -> bytes:
