@@ -12,7 +12,7 @@ import select
 import signal
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -278,11 +278,16 @@ class Boundary:
             self._received[message.word] = message
         return self._received[word]
 
-    def start(self, files: Mapping[str, bytes] | None = None, record: Record = unrecorded) -> None:
+    def start(
+        self,
+        files: Mapping[str, bytes] | None = None,
+        record: Record = unrecorded,
+        meanwhile: Callable[[], object] = bool,
+    ) -> None:
         """Execute the agent, with `files` shown to it beside the plan's; return when that has succeeded.
 
         Where the plan says so, its input goes to `record` first. From here to `close` signals are taken over:
-        they are passed to the agent and end nothing here.
+        they are passed to the agent and end nothing here. `meanwhile` is done while it is being executed.
         """
         ready = self._await("ready")
         self._await("init")
@@ -296,6 +301,7 @@ class Boundary:
             raise ConfinementError(f"the agent was not started: {self._killed or _LOST}") from error
         finally:
             os.close(packed)
+        meanwhile()
         self._await("started")
         self._streams.outlet.begin()
         if self._feeder is not None:

@@ -3,7 +3,7 @@
 Always: a boundary contains; what stands in for one contains nothing, and the run's record says so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from socket import socket
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,8 +52,10 @@ class Surroundings(Protocol):
         """Return the channel of `launcher.whose`; None where nobody knows whose a connection is."""
         ...
 
-    def start(self, files: Mapping[str, bytes], record: Record) -> None:
-        """Let the agent go, with these files shown to it."""
+    def start(
+        self, files: Mapping[str, bytes], record: Record, meanwhile: Callable[[], object] = bool
+    ) -> None:
+        """Let the agent go, with these files shown to it, and do `meanwhile` beside its first steps."""
         ...
 
     def wait(self) -> Ended:

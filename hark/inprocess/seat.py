@@ -12,7 +12,7 @@ import select
 import signal
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from hark.errors import ConfinementError
@@ -95,9 +95,12 @@ class Seat:
             raise OSError("the test said nothing of it")
         return found
 
-    def start(self, files: Mapping[str, bytes], record: Record) -> None:
-        """Let the test go."""
+    def start(
+        self, files: Mapping[str, bytes], record: Record, meanwhile: Callable[[], object] = bool
+    ) -> None:
+        """Let the test go, once `meanwhile` is done."""
         del record
+        meanwhile()
         tcp4, tcp6 = self._sockets.tcp4.getsockname()[1], 0
         if self._six is not None:
             tcp6 = self._six.getsockname()[1]

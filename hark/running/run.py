@@ -298,10 +298,10 @@ class Run:
         writer.append(self.stands(), durable=True)
         if self.plan.shim:
             self.set_clock(writer)
-        mediator.start()
         files = self.shown(ca, roots)
         try:
-            self.boundary.start(files, mediator.take_input)
+            # What the agent asks before the mediator serves waits in the sockets, which listen already.
+            self.boundary.start(files, mediator.take_input, mediator.start)
         except BaseException:
             mediator.stop()
             raise

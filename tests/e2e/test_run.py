@@ -40,6 +40,39 @@ def test_a_first_run_builds_what_gives_the_agent_its_clock_and_the_next_finds_it
     assert "clock preload" in seen.stdout
 
 
+SERVING_LATE = """
+import os, sys, time
+from hark.cli.main import entry
+from mediator.serve import Mediator
+start = Mediator.start
+def late(self):
+    while not os.path.exists("asking"):
+        time.sleep(0.01)
+    {then}
+Mediator.start = late
+sys.exit(entry(sys.argv[1:]))
+"""
+ASKS = "touch asking; curl -sS --cacert $SSL_CERT_FILE https://api.example/v1"
+
+
+def test_what_the_agent_asks_before_the_mediator_serves_is_answered_then(at: Desk):
+    with serving("api.example") as server:
+        words = [*at.toward(server, "api.example"), "--", "sh", "-c", ASKS]
+        ended = at.program(SERVING_LATE.format(then="start(self)"), "run", "-o", at.bundle, *words)
+    assert ok(ended).stdout
+    assert [event["host"] for event in at.events("EgressDecision")] == ["api.example"]
+
+
+def test_where_the_mediator_does_not_serve_the_agent_is_ended_and_reaches_nothing(at: Desk):
+    with serving("api.example") as server:
+        words = [*at.toward(server, "api.example"), "--", "sh", "-c", f"{ASKS}; sleep 600"]
+        failing = SERVING_LATE.format(then="raise RuntimeError('no thread')")
+        ended = at.program(failing, "run", "-o", at.bundle, *words)
+        assert not server.dials
+    assert ended.returncode == 70
+    assert "RuntimeError: no thread" in ended.stderr
+
+
 def test_a_signal_that_ends_the_agent_is_told_as_a_shell_tells_it(rootless: Desk):
     ok(rootless.run("--", "sh", "-c", "kill -SEGV $$"), 128 + signal.SIGSEGV)
     assert rootless.events("RunEnd")[0]["reason"] == "signal SIGSEGV"

@@ -1,5 +1,6 @@
 """From launch to end: exit statuses, signals, kills, and what is left behind."""
 
+import contextlib
 import errno
 import os
 import random
@@ -33,6 +34,7 @@ from tests.launcher.rig import (
     shell,
     without,
 )
+from tests.support.waiting import until
 
 FOREVER: Final = "exec sleep 60"
 PR_SET_CHILD_SUBREAPER: Final = 36
@@ -249,6 +251,38 @@ def test_a_process_1_that_is_killed_before_it_has_read_the_start_is_a_failed_sta
         return "started"
 
     assert "was ended by something else" in apart(work, who=who)
+
+
+def test_the_agent_is_executed_while_something_else_is_done() -> None:
+    with project() as folder:
+
+        def work() -> bool:
+            ran = folder / "ran"
+            with launch(plan(folder, ("/bin/sh", "-c", "echo ran > ran"))) as boundary:
+                boundary.start(meanwhile=lambda: until(ran.exists))
+                return boundary.wait().code == 0
+
+        assert apart(work)
+
+
+def test_where_that_fails_the_agent_is_ended() -> None:
+    with project() as folder:
+
+        def fail() -> None:
+            until((folder / "ran").exists)
+            raise RuntimeError("no")
+
+        def work() -> bool:
+            read, write = os.pipe()
+            os.dup2(write, 1)
+            os.close(write)
+            shell = ("/bin/sh", "-c", "echo ran > ran; exec sleep 600")
+            with launch(plan(folder, shell)) as boundary, contextlib.suppress(RuntimeError):
+                boundary.start(meanwhile=fail)
+            os.close(1)
+            return os.read(read, 1) == b""  # nobody inside holds the other end any more
+
+        assert apart(work)
 
 
 @pytest.mark.attack
