@@ -16,6 +16,7 @@ from tests import conftest
 from tests.bench import apart
 from tests.fakes.upstream import certified
 from tests.support import host, preload
+from tests.support.apart import in_a_copy
 from tests.support.carried import Listener, carried
 from tests.support.user import ROOT, User, run_as
 
@@ -53,6 +54,37 @@ def test_a_preload_that_was_laid_is_not_built_again(tmp_path: Path, monkeypatch:
     assert library(environ, []) == preload.built()[1]
     with pytest.raises(pytest.fail.Exception, match="built again"):
         library({"XDG_STATE_HOME": str(tmp_path / "other")}, [])
+
+
+def test_what_a_copy_of_this_process_finds_out_fails_here() -> None:
+    in_a_copy(os.pipe)
+    with pytest.raises(AssertionError, match="1 != 2"):
+        in_a_copy(lambda: pytest.fail("1 != 2"))
+    with pytest.raises(AssertionError, match="wait status 9"):
+        in_a_copy(lambda: os.kill(os.getpid(), 9))
+
+
+def test_a_copy_of_this_process_has_no_thread_and_no_child_of_others() -> None:
+    """The control is this process itself, which has both."""
+
+    def alone() -> bool:
+        tasks = list(Path("/proc/self/task").iterdir())
+        return len(tasks) == 1 and not (tasks[0] / "children").read_text()
+
+    def check() -> None:
+        assert alone()
+
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    child = os.fork() or os._exit(0)
+    try:
+        assert not alone()
+        in_a_copy(check)
+    finally:
+        stop.set()
+        thread.join()
+        os.waitpid(child, 0)
 
 
 class _Item:

@@ -9,6 +9,7 @@ from hark.snapshot import survey as module
 from hark.snapshot.ignoring import Rules
 from hark.snapshot.survey import Descent, survey
 from tests.hark.snapshot import trees
+from tests.support.apart import in_a_copy
 
 
 def test_everything_is_found_or_named(tmp_path: Path):
@@ -84,10 +85,14 @@ def test_folders_are_opened_one_below_the_other(tmp_path: Path):
     os.makedirs(tmp_path / "ab")
     (tmp_path / "a/b/x").write_text("1")
     (tmp_path / "ab/x").write_text("2")
-    before = len(os.listdir("/proc/self/fd"))
-    with Descent(str(tmp_path)) as descent:
-        for folder, text in ((b"a/b", b"1"), (b"ab", b"2"), (b"a/b", b"1")):
-            with open(descent.file(folder, b"x"), "rb") as file:
-                assert file.read() == text
-        assert descent.folder(b"") == descent.folder(b"")
-    assert len(os.listdir("/proc/self/fd")) == before
+
+    def check() -> None:
+        before = len(os.listdir("/proc/self/fd"))
+        with Descent(str(tmp_path)) as descent:
+            for folder, text in ((b"a/b", b"1"), (b"ab", b"2"), (b"a/b", b"1")):
+                with open(descent.file(folder, b"x"), "rb") as file:
+                    assert file.read() == text
+            assert descent.folder(b"") == descent.folder(b"")
+        assert len(os.listdir("/proc/self/fd")) == before
+
+    in_a_copy(check)
