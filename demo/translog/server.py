@@ -99,6 +99,7 @@ class Handler(BaseHTTPRequestHandler):
             case "garbage":
                 raise Answer(201, JSON, b"\x00\xff no answer")
             case "hang":
+                self.translog.silent.set()
                 self.released.wait()
                 self.close_connection = True
                 raise Answer(503, TEXT, b"")

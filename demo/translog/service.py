@@ -7,6 +7,7 @@ service it comes from.
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -32,6 +33,8 @@ class Translog:
         self.url = url
         self.clock = clock
         self.lies: dict[str, str] = {}
+        self.silent = threading.Event()
+        """Set once a client waits for an answer that does not come."""
         self.tsa_url = f"{url}/api/v1/timestamp"
         self.fulcio_url = url
         self.trusted_root = folder / "trusted_root.json"

@@ -49,7 +49,7 @@ def test_the_stored_recording_shows_the_commands_of_the_demo() -> None:
 def test_what_a_program_shows_is_recorded_with_its_times_and_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    program = "print('ä', sys.stdout.isatty(), flush=True); time.sleep(0.3); print('b'); sys.exit(3)"
+    program = "print('ä', sys.stdout.isatty(), flush=True); time.sleep(1.5); print('b'); sys.exit(3)"
     monkeypatch.setattr(cast, "COMMAND", (sys.executable, "-c", f"import sys, time; {program}"))
     pieces: list[tuple[float, str]] = []
     assert cast.record(pieces) == 3

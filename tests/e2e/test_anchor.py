@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -72,10 +71,7 @@ def test_ctrl_c_while_a_log_is_silent_leaves_the_run_as_it_ended(rootless: Desk)
         log.lie("v2", "hang")
         words = ("run", "-o", rootless.bundle, *anchoring(log), "--", "sh", "-c", "exit 7")
         with rootless.start(*words, process_group=0) as process:
-            deadline = time.monotonic() + 60
-            while not rootless.bundle.exists() and time.monotonic() < deadline:
-                time.sleep(0.05)
-            time.sleep(1.0)
+            assert log.silent.wait(60)
             os.killpg(process.pid, signal.SIGINT)
             err = process.communicate(timeout=60)[1].decode()
         assert process.returncode == 7, err

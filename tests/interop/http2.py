@@ -101,7 +101,7 @@ def answers() -> Iterator[tuple[str, str, str]]:
         host, _, port = server.address.partition(":")
         for name, data in CASES.items():
             context = trusting(server.ca_pem, "h2")
-            plain = socket.create_connection((host, int(port)), timeout=10)
+            plain = socket.create_connection((host, int(port)), timeout=60)
             with context.wrap_socket(plain, server_hostname=API) as sock:
                 bare = _talk(sock, data)
             with rig.tls(API, 443, None, "h2") as sock:

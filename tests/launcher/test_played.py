@@ -5,7 +5,6 @@ import os
 import pty
 import select
 import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from launcher.intake import Kind
 from launcher.played import Piece, Played
 from launcher.supervise import launch
 from tests.launcher.rig import SYSTEM_PYTHON, apart, plan, project
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.attack
 
@@ -29,10 +29,17 @@ def played(
     return Played(tuple(pieces), turn or (lambda _seq: True))
 
 
-def idle(_seq: int) -> bool:
-    """A turn that waits until the agent has had time for what it does without input, as a replay does."""
-    time.sleep(0.5)
-    return True
+class Shown:
+    """A turn that waits until the agent has shown what it shows before this input, as a replay does."""
+
+    def __init__(self, **words: str) -> None:
+        """`at_11="ready"`: the input that is event 11 comes once the agent has said it is ready."""
+        self._words = {int(at.removeprefix("at_")): said.encode() for at, said in words.items()}
+
+    def __call__(self, seq: int) -> bool:
+        wanted = self._words.get(seq, b"")
+        until(lambda: wanted in os.pread(1, 1 << 16, 0), f"{wanted!r} to be shown")
+        return True
 
 
 def test_streams_are_read_as_they_were_recorded_and_what_is_unknown_is_empty() -> None:
@@ -128,7 +135,8 @@ print(repr(input()), flush=True)
         ("terminal-size", b"30x90", False),
     ]
     recorded += [("terminal", b"more\r", False)]
-    said, events = run(program, played(*recorded, turn=idle))
+    shown = Shown(at_12="columns=80, lines=24", at_14="'typed'")
+    said, events = run(program, played(*recorded, turn=shown))
     assert "sees True True True" in said
     assert "columns=80, lines=24" in said
     assert "'typed'" in said
@@ -143,7 +151,9 @@ signal.signal(2, signal.default_int_handler)
 try: print('ready', flush=True); time.sleep(60)
 except KeyboardInterrupt: print('caught')
 """
-    recorded = played(("streams", b"terminal terminal terminal"), ("terminal", b"\x03"), turn=idle)
+    recorded = played(
+        ("streams", b"terminal terminal terminal"), ("terminal", b"\x03"), turn=Shown(at_11="ready")
+    )
     assert "caught" in run(program, recorded)[0]
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import socket
+import threading
 import time
 from collections.abc import Callable
 
@@ -271,7 +272,7 @@ def test_a_model_that_is_silent_for_long_is_waited_for(
 ) -> None:
     """One clock alone ends a silent call, and it is set to far more than twenty minutes."""
     assert handler.IDLE_S > 60 * 60
-    settings = handler._Settings
+    settings, given_up = handler._Settings, threading.Event()
     monkeypatch.setattr(handler, "_Settings", lambda: settings(tcp_timeout=patience))  # type: ignore[arg-type]
     with (
         serving(API) as upstream,
@@ -281,7 +282,7 @@ def test_a_model_that_is_silent_for_long_is_waited_for(
 
         @upstream.on("/think")
         def think(call: Call) -> None:
-            time.sleep(1)
+            given_up.wait(1 if lives else 60)
             call.reply(200, b"thought")
 
         client.request("GET", "/think")
@@ -289,4 +290,5 @@ def test_a_model_that_is_silent_for_long_is_waited_for(
             got = client.getresponse().read()
         except (http.client.HTTPException, OSError):
             got = b""
+        given_up.set()
     assert (got == b"thought") == lives

@@ -89,9 +89,9 @@ reached = []
 for host in {host_addresses()!r}:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        s = socket.socket(family, socket.{kind}); s.settimeout(1)
+        s = socket.socket(family, socket.{kind}); s.settimeout(20)
         s.connect((host, {port})); s.send(b"?")
-        if s.recv(64) == {BANNER!r}: reached.append(host)
+        if s.recv(64) == {BANNER!r}: reached.append(host); break
     except OSError: pass
 print("SUCCEEDED" if reached else "REFUSED", reached)
 """
