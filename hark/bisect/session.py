@@ -188,6 +188,8 @@ def _suspects(recalled: Recalled, wanted: Wanted, expression: Expression) -> tup
     if wanted.at != ALL:
         point = find(wanted.at, recorded_frames(recalled), None, otherwise=Side.RESPONSE)
         shown = holds(expression, happened, point.at)
+        if point.talk:
+            raise ForkError(f"{point.words}: `hark bisect` looks into requests and answers over HTTP alone")
         if shown is None:
             raise ForkError(
                 f"-until was so at event {first}, and not after {point.words}, which therefore did not lead "

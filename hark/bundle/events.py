@@ -125,6 +125,8 @@ STREAM: Final = "stream"
 """WebSocketMessage's type where the exchange became a stream of bytes; its last piece has no `more`."""
 AGENT_LEFT: Final = "the agent went away"
 """LlmResponseEnd's error where the agent did not wait for the end of its answer."""
+TO_HARK: Final = "answered to hark, "
+"""How the note of an McpMessage begins that was an answer to hark itself, and did not reach the agent."""
 RUN_ENDED: Final = "the run ended"
 """LlmResponseEnd's error where the run did not."""
 

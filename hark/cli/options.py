@@ -26,7 +26,10 @@ VERDICT: Final = Option(
 )
 
 BRANCH: Final = Option(
-    "at", "the branch point: an event's number, HOST/PATH#K or last-request", "N", required=True
+    "at",
+    "the branch point: an event's number, HOST/PATH#K, mcp.SERVER/TOOL#K or last-request",
+    "N",
+    required=True,
 )
 MODEL: Final = Option(
     "model", "have every live request ask this model instead of the one that it names", "NAME"

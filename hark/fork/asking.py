@@ -4,12 +4,16 @@ Always: a request is altered once, by the patch first. Nothing applies to what i
 recording.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hark.errors import PatchError
-from hark.patch.apply import Sent, patched_request
+from hark.fork.message import ids_in
+from hark.patch import jsontext
+from hark.patch.apply import Sent, patched_message, patched_request
 from hark.patch.rewrite import Rewrites, rewritten
 from hark.patch.steps import Patch
+from hark.replay import jsonform
 from mediator.playback.altering import Altered
 
 
@@ -21,6 +25,8 @@ class Asking:
     """The recorded request that is asked live; None where the fork goes live with an answer."""
     patch: Patch | None
     rewrites: Rewrites
+    said: bytes = b""
+    """The call to a tool server that is asked live, as it was recorded; empty where none is."""
     applied: bool = False
     """Whether the patch has been made on the request."""
     altered_requests: int = 0
@@ -56,6 +62,27 @@ class Asking:
             return None
         self.altered_requests += 1
         return Altered(now, " and ".join(why))
+
+    def message(self, lines: Sequence[bytes]) -> bytes | str:
+        """As of an Altering: the last line that is the recorded call by value, or else has its id."""
+        found = max(reversed(lines), key=self._alike, default=b"")
+        if not self._alike(found):
+            return "the agent's call at the branch point is not among the last that it made"
+        if self.patch is None:
+            return found
+        try:
+            made = patched_message(self.patch, found)
+        except PatchError as error:
+            return f"the patch cannot be made on it: {error}"
+        self.applied = True
+        self.altered_requests += 1
+        return made
+
+    def _alike(self, line: bytes) -> int:
+        one, other = jsontext.load(line), jsontext.load(self.said)
+        if one is not None and jsonform.spell(one) == jsonform.spell(other):
+            return 2
+        return int(bool(ids_in(one)) and ids_in(one) == ids_in(other))
 
     def _words(self) -> str:
         model = [] if self.rewrites.model is None else [f"-model {self.rewrites.model}"]

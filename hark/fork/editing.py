@@ -7,8 +7,9 @@ as anybody could have written it, and is read as strictly.
 from collections.abc import Callable
 from typing import Final
 
+from hark.fork.message import recorded_message
 from hark.fork.point import recorded_at
-from hark.patch.edit import of_answer, of_request, patch_of
+from hark.patch.edit import of_answer, of_message, of_request, patch_of
 from hark.patch.where import Side, find
 from hark.rerun.recalled import Recalled
 from hark.rerun.replaying import recorded_frames
@@ -25,8 +26,11 @@ MOST_SHOWN: Final = 2000  # characters of a patch in one line; the fork's record
 def made(recalled: Recalled, at: str, editor: Editor) -> bytes:
     """Return the patch file that leads to what the editor left. Raises ForkError, PatchError."""
     point = find(at, recorded_frames(recalled), None, otherwise=Side.RESPONSE)
-    _, recorded, sent = recorded_at(recalled, point)
-    shown = of_request(sent) if point.side is Side.REQUEST else of_answer(recorded.parts)
+    if point.talk:
+        shown = of_message(recorded_message(recalled, point)[1], point.side)
+    else:
+        _, recorded, sent = recorded_at(recalled, point)
+        shown = of_request(sent) if point.side is Side.REQUEST else of_answer(recorded.parts)
     return patch_of(shown, editor(shown.text), f"edited: {point.words[:MOST_NOTED]}")
 
 

@@ -20,6 +20,7 @@ from hark.errors import ConfinementError, ReplayError
 from hark.fork.asking import Asking
 from hark.fork.editing import SOURCE, Editor, made, told
 from hark.fork.forker import Forker, Outward, forker_of, policy_then, refuse_values
+from hark.fork.message import refuse_asked
 from hark.fork.point import Turn, settle
 from hark.patch.rewrite import Rewrites
 from hark.patch.where import Side
@@ -115,6 +116,8 @@ def fork(
     signer = admit(recalled, recorded, asked, environ, say=say, ask=ask)
     live = policy_then(recalled, turn.point, wanted.policy)
     own = live if wanted.policy is not None else None
+    if turn.call is not None:
+        refuse_asked(turn.call, own)
     given = asked.given if own is None else _with_grants(asked.given, own.read_paths, own.write_paths)
     with throwaway.folders(asked.keep, environ) as folders:
         giver = giver_of(recalled, recorded, given, environ)
@@ -206,7 +209,10 @@ class Forked(Replayed):
         self._told = told
         self._branch: Branch | None = None
         asked_live = told.turn.point.side is Side.REQUEST
-        self._asking = Asking(told.turn.sent if asked_live else None, told.turn.patch, told.wanted.rewrites)
+        turn = told.turn
+        said = b"" if turn.call is None else turn.call.said
+        sent = turn.sent if asked_live else None
+        self._asking = Asking(sent, turn.patch, told.wanted.rewrites, said=said)
         super().__init__(
             prepared,
             place,
@@ -224,7 +230,7 @@ class Forked(Replayed):
         from mediator.playback.forking import Forking
 
         turn = self._told.turn
-        score.recording.exchanges[turn.exchange].parts = list(turn.parts)
+        turn.put(score)
         held = {part.seq for part in turn.parts}
         contents = named.pop("contents")
         named["contents"] = lambda seq: None if seq in held else contents(seq)
@@ -300,4 +306,6 @@ class Forked(Replayed):
             return True
         if turn.point.side is Side.REQUEST:
             return self._asking.applied
+        if turn.point.talk:
+            return self._branch is not None  # a message is one part, and went to the agent
         return self.score.is_used(turn.exchange)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from hark.bundle.events import RequestChunk
 from hark.bundle.hashing import content_hash
 from hark.errors import ForkError, PatchError
+from hark.fork import message
 from hark.patch.apply import Sent, asked, patched_answer
 from hark.patch.model import parse_patch
 from hark.patch.steps import Patch
 from hark.patch.where import Point, Side, find
 from hark.replay.pieces import Branched, Part, Refused, Withheld
 from hark.replay.recorded import Frame, Recorded, read
+from hark.replay.score import Score
 from hark.rerun.recalled import Recalled
 from hark.rerun.replaying import recorded_frames
 
@@ -25,14 +27,23 @@ class Turn:
 
     point: Point
     exchange: int
-    """The recorded run's number of its exchange."""
-    sent: Sent
-    """Its request, as it was recorded."""
+    """The recorded run's number of its exchange; 0 of a message that is in none."""
+    sent: Sent | None
+    """Its request, as it was recorded; None of a message."""
     parts: tuple[Part, ...]
     """What its answer is in the fork, up to where the recording has a say."""
     patch: Patch | None
     notes: tuple[str, ...]
     """What else had to be changed for the patch, in words."""
+    call: message.Asked | None = None
+    """The tool call over stdio that is asked live."""
+
+    def put(self, score: Score) -> None:
+        """Have a recording go on in this way. Raises ForkError where it has no place for it."""
+        if self.point.talk:
+            message.put(self.point, self.branch, self.call, score)
+        else:
+            score.recording.exchanges[self.exchange].parts = list(self.parts)
 
     @property
     def branch(self) -> Part:
@@ -51,6 +62,8 @@ def settle(recalled: Recalled, at: str, raw_patch: bytes | None, source: str) ->
     on = None if patch is None else patch.on
     otherwise = Side.REQUEST if patch is None else Side.RESPONSE
     point = find(at, recorded_frames(recalled), on, otherwise=otherwise)
+    if point.talk:
+        return _of_message(recalled, point, patch)
     exchange, recorded, sent = recorded_at(recalled, point)
     try:
         return _turned(point, patch, exchange, recorded, sent)
@@ -58,6 +71,16 @@ def settle(recalled: Recalled, at: str, raw_patch: bytes | None, source: str) ->
         if patch is None or not _fits(patch, point, recorded, sent):
             raise
         raise PatchError(f"{error}; {_other_side(recalled, point, overruled=on is not None)}") from None
+
+
+def _of_message(recalled: Recalled, point: Point, patch: Patch | None) -> Turn:
+    frame, data = message.recorded_message(recalled, point)
+    new = message.patched(patch, point, data)
+    part = message.part_of(point, frame, new)
+    call = None
+    if point.side is Side.REQUEST:
+        call = message.Asked(frame.event.server, data, new, point.words)
+    return Turn(point, 0, None, (part,), patch, (), call)
 
 
 def _turned(point: Point, patch: Patch | None, exchange: int, recorded: Recorded, sent: Sent) -> Turn:
@@ -93,7 +116,7 @@ def _other_side(recalled: Recalled, point: Point, *, overruled: bool) -> str:
     other = Side.RESPONSE if point.side is Side.REQUEST else Side.REQUEST
     at = other_side(recalled, point)
     where = f'write "on": "{other.value}" in the patch' if overruled or at is None else f"fork with -at {at}"
-    return f"this is the {point.side.value} of {point.words}, and its {other.value} has it: {where}"
+    return f"this is {point.place}, and its {other.value} has it: {where}"
 
 
 def other_side(recalled: Recalled, point: Point) -> int | None:

@@ -167,7 +167,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     if verdict.why:
         yield f"{verdict.word}: {verdict.why}"
     else:
-        yield f"{FORKED} at the {point.side.value} of {point.words}"
+        yield f"{FORKED} at {point.place}"
     if branch is not None:
         count = branch.verified
         yield f"  {count} action{'' if count == 1 else 's'} verified before it, {verdict.events} events live"

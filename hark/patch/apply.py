@@ -5,7 +5,7 @@ part in which it begins; what is patched is well framed. Its content codings are
 changed, and stay where it was not. Nothing is guessed: what matches nothing raises `PatchError`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,10 +13,13 @@ from hark.bundle.fields import Pairs
 from hark.errors import PatchError
 from hark.patch import fields
 from hark.patch.changing import Changing
-from hark.patch.steps import Patch
+from hark.patch.steps import DropChunk, Patch, RemoveHeader, SetHeader, SetStatus
 from hark.replay.pieces import Data, End, Failed, Head, Message, Part, Refused, Tail
 
 _BODILESS: Final = frozenset((204, 304))
+_NOT_OF_A_MESSAGE: Final[Mapping[type, str]] = {
+    SetHeader: "headers", RemoveHeader: "headers", SetStatus: "status", DropChunk: "chunks",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,20 @@ def asked(patch: Patch, sent: Sent) -> Asked:
     if changing.changed and not fields.values(headers, b"transfer-encoding"):
         headers = fields.with_header(headers, b"Content-Length", str(len(changing.body)).encode())
     return Asked(Sent(sent.method, sent.host, sent.path, headers, changing.body), tuple(changing.notes))
+
+
+def patched_message(patch: Patch, data: bytes) -> bytes:
+    """Return a patched message of a conversation: of a WebSocket, of a tool server, of raw TCP.
+
+    Raises PatchError.
+    """
+    for number, step in enumerate(patch.steps, 1):
+        what = _NOT_OF_A_MESSAGE.get(type(step))
+        if what is not None:
+            raise PatchError(f"a message has no {what}", step=number)
+    changing = Changing((), [data])
+    changing.run(patch)
+    return changing.body
 
 
 def _head(parts: Sequence[Part]) -> Head:

@@ -66,6 +66,11 @@ def of_request(sent: Sent) -> Shown:
     return _shown(sent.headers, [sent.body], Side.REQUEST, whole=True)
 
 
+def of_message(data: bytes, side: Side) -> Shown:
+    """Return what is shown of a message of a conversation. Raises PatchError."""
+    return _shown((), [data], side, whole=True)
+
+
 def patch_of(shown: Shown, left: str, note: str = "") -> bytes:
     """Return the patch file that leads from what was shown to what the editor left. Raises ForkError."""
     if left == shown.text or (not left.endswith(_END) and left + _END == shown.text):

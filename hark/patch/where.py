@@ -1,8 +1,8 @@
-"""`-at`: one recorded exchange and a side of it, found in a recording's events.
+"""`-at`: one recorded exchange and a side of it, or a message of another kind, found in a recording's events.
 
-What always holds: a point is an exchange over HTTP that the recording can lead up to, and, on the side of the
-answer, one whose answer it has. What is not found is an error that names the nearest there is. Any events
-give a point or a `ForkError`.
+What always holds: a point is one that the recording can lead up to: an exchange over HTTP, on the side of the
+answer one whose answer it has; what the other side says in a conversation; a tool call over stdio. What is
+not found is an error that names the nearest there is. Any events give a point or a `ForkError`.
 """
 
 import re
@@ -27,7 +27,9 @@ from hark.bundle.events import (
 )
 from hark.errors import ForkError
 from hark.patch.nearest import names
+from hark.patch.spoken import Remark, Spoken
 from hark.replay.recorded import SWITCHED, Frame, words_of
+from hark.replay.talks import WEBSOCKET
 from hark.visible import visible
 
 LAST: Final = "last-request"
@@ -49,12 +51,19 @@ class Point:
     """Where a fork goes live."""
 
     at: int
-    """Event of the parent: the exchange's request, or the first event of its answer."""
+    """Event of the parent: the exchange's request, or the first event of its answer; a message itself."""
     request: int
-    """Event of the exchange's request."""
+    """Event of the exchange's request; of the message that asked for this one, else of itself."""
     side: Side
     words: str
     """`POST api.model.example/v1/messages (event 24)`."""
+    talk: str = ""
+    """The kind of conversation (`hark.replay.talks`) that it is a message of; nothing for an exchange."""
+
+    @property
+    def place(self) -> str:
+        """Name it with its side: a message is one already."""
+        return self.words if self.talk else f"the {self.side.value} of {self.words}"
 
 
 @dataclass(slots=True)
@@ -93,6 +102,11 @@ class _Survey:
             _answered(exchange, frame)
         self._note(frame.seq, exchange, side)
 
+    def named(self, number: int) -> str:
+        """Name the request of an exchange."""
+        found = self.exchanges.get(number)
+        return "" if found is None else visible(words_of(found.request))
+
     def _exchange(self, frame: Frame) -> _Exchange | None:
         number, event = frame.event.exchange, frame.event
         if isinstance(event, LlmRequest) and number not in self.exchanges:
@@ -117,10 +131,18 @@ def find(spec: str, frames: Iterable[Frame], on: Side | None, *, otherwise: Side
     """
     number = int(spec) if _NUMBER.fullmatch(spec) else None
     survey = _Survey(number)
+    spoken = Spoken(number, survey.named)
     for frame in frames:
         survey.add(frame)
+        spoken.add(frame)
+    remark = spoken.found
+    if remark is not None and (survey.owner is None or remark.kind == WEBSOCKET):
+        return _at(remark, on or (Side.REQUEST if remark.from_agent else Side.RESPONSE))
+    calls = _calls(spec, spoken)
+    if calls is not None:
+        return _at(calls, on or otherwise)
     if not survey.exchanges:
-        raise ForkError("the bundle has no request in it: there is nothing to fork at")
+        raise ForkError(f"the bundle has no request in it: there is nothing to fork at{_or_a_call(spoken)}")
     if number is not None:
         return _point(_by_number(number, survey), on or survey.side)
     exchange = _last(survey) if spec == LAST else _by_name(spec, survey)
@@ -159,7 +181,7 @@ def _answered(exchange: _Exchange, frame: Frame) -> None:
         case LlmResponseEnd() if event.error.startswith(REFUSED):
             exchange.unplayable = "hark's policy refused it, so there is no recorded answer"
         case LlmResponseEnd() | ResponseHead() if event.status == SWITCHED:
-            exchange.unplayable = "it became a WebSocket, which no fork can go on with"
+            exchange.unplayable = "it became a WebSocket: name the event of a message of its server's"
         case BodyHash():
             exchange.unplayable = "its answer was recorded as a hash alone"
 
@@ -175,6 +197,41 @@ def _point(exchange: _Exchange, side: Side) -> Point:
             f'fork at its request instead, with -at {exchange.seq} or "on": "request" in the patch'
         )
     return Point(exchange.answer, exchange.seq, side, exchange.words)
+
+
+def _at(remark: Remark, side: Side) -> Point:
+    """Return the point of a message: itself, or what it answers, or what answers it."""
+    if remark.from_agent is not (side is Side.REQUEST):
+        if remark.about is None:
+            other = "no recorded call that it answers" if side is Side.REQUEST else "no recorded result"
+            raise ForkError(f"{remark.named} has {other}; leave the side to -at, or fork elsewhere")
+        remark = remark.about
+    if remark.why_not:
+        raise ForkError(
+            f"{remark.named} is no branch point: {remark.why_not}; fork at what a server says after it"
+        )
+    at = remark.seq if remark.call is None or not remark.from_agent else remark.call
+    asked = remark.about.seq if remark.about is not None and not remark.from_agent else remark.seq
+    return Point(at, asked, side, remark.named, remark.kind)
+
+
+def _calls(spec: str, spoken: Spoken) -> Remark | None:
+    """Return the tool call over stdio that is named `mcp.SERVER/TOOL#K`; None: there is none of that name."""
+    found = _OCCURRENCE.fullmatch(spec)
+    name, occurrence = (found[1], int(found[2])) if found else (spec, 1)
+    made = [call for call in spoken.calls.get(name, ()) if not call.why_not]
+    if not made:
+        return None
+    if not 1 <= occurrence <= len(made):
+        times = "once" if len(made) == 1 else f"{len(made)} times"
+        raise ForkError(f"{visible(name)} was called {times}; there is no #{occurrence}")
+    return made[occurrence - 1]
+
+
+def _or_a_call(spoken: Spoken) -> str:
+    """Name a tool call that a fork could be at instead."""
+    name = next((name for name, calls in spoken.calls.items() if any(not one.why_not for one in calls)), "")
+    return f", but for its tool calls, such as -at {visible(name)}" if name else ""
 
 
 def _last(survey: _Survey) -> _Exchange:

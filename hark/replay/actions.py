@@ -291,6 +291,8 @@ class Collector:
             self._put(f"{tunnel.stream}, {_side(from_agent)}", first, number, parts)
 
     def _mcp(self, seq: int, event: ev.McpMessage) -> None:
+        if event.note.startswith(ev.TO_HARK):  # rule `introductions`
+            return
         place = (event.server, event.connection)
         if place not in self._connections:
             self._connections[place] = self._numbered(treatment.MCP, event.server)

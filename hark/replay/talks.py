@@ -140,7 +140,11 @@ class Talks:
         for talk in recorded:
             self._place[talk.seq] = len(self._lanes[talk.lane])
             self._lanes[talk.lane].append(talk)
-            self._part_of |= dict.fromkeys((part.seq for part in talk.parts), talk)
+            self.renew(talk)
+
+    def renew(self, talk: Talk) -> None:
+        """Take that a recorded one has other parts: a fork puts its own in before it begins."""
+        self._part_of |= dict.fromkeys((part.seq for part in talk.parts), talk)
 
     def of(self, number: int) -> LiveTalk | None:
         """Return a conversation of the replay's."""

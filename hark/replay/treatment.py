@@ -45,6 +45,10 @@ RECOMPUTED: Final = Rule(
     "`sec-websocket-accept`, which answers a key that is drawn",
     frozenset(("sec-websocket-accept",)),
 )
+INTRODUCTIONS: Final = Rule(
+    "introductions",
+    "what a tool server answered hark itself, where a fork had told it again what the agent had said",
+)
 PUBLISHED: Final = Rule(
     "published",
     "connections that the operator's side made to a published port",
@@ -67,7 +71,7 @@ ELSEWHERE: Final = Rule(
 
 LEFT_OUT: Final = (
     IDENTITY, BEGINNING, SERVED, COMMENTARY, REPEATED, POOLS, RACES, CHUNKS, SPELLING, REASONS, PAGES, LEFT,
-    CUT, KEEP_ALIVE, RECOMPUTED, PUBLISHED, DATES, ELSEWHERE,
+    CUT, KEEP_ALIVE, RECOMPUTED, INTRODUCTIONS, PUBLISHED, DATES, ELSEWHERE,
 )  # fmt: skip
 
 
@@ -123,7 +127,7 @@ TREATMENTS: Final = (
     Treatment(39, "", (COMMENTARY,)),
     Treatment(40, FILE, (DATES, ELSEWHERE)),
     Treatment(41, "", (COMMENTARY,)),
-    Treatment(42, MCP, (SPELLING, PAGES, REASONS)),
+    Treatment(42, MCP, (SPELLING, PAGES, REASONS, INTRODUCTIONS)),
     Treatment(43, "", (COMMENTARY,)),
     Treatment(44, REQUEST),
     Treatment(45, "", (REPEATED,)),

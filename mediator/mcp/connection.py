@@ -2,7 +2,9 @@
 
 Always: nothing that the server says reaches the agent with a credential in it, nothing that the agent says
 reaches the server unless `Talk` passes it. What cannot be read ends the connection, and the agent is told
-why. The server is started by the first message that passes, and ended with the connection.
+why. The server is started by the first message that passes, and ended with the connection. Where a run goes
+live, one that was open goes on with a process of the forker's own, which is told again what the agent had
+said to begin with.
 """
 
 from __future__ import annotations
@@ -10,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from hark.bundle.events import Rewritten
 from hark.visible import printable
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
+from mediator.mcp.introduction import ANSWERED, Introduction
 from mediator.mcp.jsonrpc import MessageError
 from mediator.mcp.judge import unreadable
 from mediator.mcp.lines import MAX_FROM_AGENT, MAX_FROM_SERVER, LineError, Lines
@@ -55,6 +59,7 @@ class Connection:
 
         `again` says why a tool is not called, in a fork, or nothing.
         """
+        self.port = program.port
         self._program = program
         self._ledger = ledger
         self._warn = warn
@@ -64,6 +69,8 @@ class Connection:
         self._log = Log(program.name, ledger)
         self._talk = Talk(program.tools, "allow_tools", ledger.next_exchange, again)
         self._server: Server | PlayedServer | None = None
+        self._introduction = Introduction()
+        self._going_live = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._agent_done = False
@@ -72,6 +79,11 @@ class Connection:
     def heard(self) -> bool:
         """Tell whether all that the agent sent was read."""
         return self._agent_done or self._ended.done()
+
+    def branched(self, program: Program) -> None:
+        """Have another policy's tools behind it, and in a fork another server."""
+        self._program = program
+        self._talk.tools = program.tools
 
     def stop(self, why: str) -> None:
         """End it. The first reason is the one that counts."""
@@ -140,13 +152,14 @@ class Connection:
         self._log.message(line, from_agent=True)
         for call in verdict.calls:
             self._log.call(call)
-        if self._playback is not None and self._playback.live:
-            self._warn(printable(f"{self._program}: {WENT_LIVE}"))
-            self.stop(WENT_LIVE)
-            return
-        server = await self._started()
+        server = await (self._gone_live() if self._is_left else self._started())
         if server is None:
             return
+        if self._playback is not None:
+            self._introduction.heard(line)
+        await self._say(server, line)
+
+    async def _say(self, server: Server | PlayedServer, line: bytes) -> None:
         server.stdin.write(line + b"\n")
         with contextlib.suppress(OSError):  # it is ending: its other pipe says so
             await server.stdin.drain()
@@ -171,6 +184,49 @@ class Connection:
         if refused.reply:
             await self._answer(refused.reply)
 
+    # Where the run goes live
+
+    @property
+    def _is_left(self) -> bool:
+        """Tell whether the run went live: this was played."""
+        return self._playback is not None and self._playback.live
+
+    async def _gone_live(self) -> Server | None:
+        """Return the forker's own server, which has been told what the agent said first."""
+        async with self._going_live:
+            if isinstance(self._server, Server):
+                return self._server
+            if not self._program.argv:
+                self._warn(
+                    printable(f"{self._program}: {WENT_LIVE}; name it in the policy that -policy gives")
+                )
+                self.stop(WENT_LIVE)
+                return None
+            self._server = None
+            server = await self._started()
+            if not isinstance(server, Server):
+                return None
+            try:
+                await self._introduction.say(server.stdin)
+            except (MessageError, OSError) as error:
+                await self._last_words(f"the server cannot go on in this fork: {error}")
+                return None
+            return server
+
+    async def _asked_anew(self, lines: Sequence[bytes]) -> None:
+        """Go live with a call: it is the first that the forker's own server is asked."""
+        altering = None if self._playback is None else self._playback.altering
+        said = "the call at the branch point is not there" if altering is None else altering.message(lines)
+        if isinstance(said, str):
+            await self._last_words(said)
+            return
+        server = await self._gone_live()
+        if server is None:
+            return
+        if said not in lines:
+            self._ledger.append(Rewritten(self._log.connection, (), said, "the patch"))
+        await self._say(server, said)
+
     # What the server says
 
     async def _started(self) -> Server | PlayedServer | None:
@@ -185,11 +241,17 @@ class Connection:
         return self._server
 
     async def _start(self) -> Server | PlayedServer:
-        if self._playback is None:
+        if self._playback is None or self._playback.live:
             return await Server.start(self._program)
         from mediator.playback.toolserver import PlayedServer
 
-        return await PlayedServer.start(self._playback, self._log.connection, self.stop)
+        number = self._log.connection
+        return await PlayedServer.start(self._playback, number, self._stop_played, self._asked_anew)
+
+    def _stop_played(self, why: str) -> None:
+        """End it as it was ended when it was recorded, unless it goes on with another server."""
+        if not isinstance(self._server, Server):
+            self.stop(why)
 
     async def _from_server(self, server: Server | PlayedServer) -> None:
         lines = Lines(MAX_FROM_SERVER)
@@ -200,6 +262,8 @@ class Connection:
         except (LineError, MessageError) as error:
             await self._last_words(f"a message of the server's was not passed on: {error}")
             return
+        if server is not self._server:
+            return  # it was played, and another one goes on
         if lines.unfinished:
             await self._last_words("the server's last message has no end")
             return
@@ -209,6 +273,9 @@ class Connection:
         name = self._broker.real_value_in(line)
         if name is not None:
             raise MessageError(f"it gives secrets.{name} away, which the agent must not see")
+        if self._introduction.takes(line):
+            self._log.message(line, from_agent=False, note=ANSWERED)
+            return
         answers = self._talk.from_server(line)
         self._log.message(line, from_agent=False)
         for answer in answers:

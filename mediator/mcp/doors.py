@@ -66,6 +66,8 @@ class Doors:
         for port, program in self._programs.items():
             found = live.get(program.name, program)
             self._programs[port] = replace(found, port=port, tools=tools.get(program.name, program.tools))
+        for connection in self._open:
+            connection.branched(self._programs[connection.port])
 
     async def serve(self, program: Program, target: Destination, streams: Streams) -> None:
         """Carry a connection to its end. Raises RecordError."""

@@ -59,7 +59,8 @@ class Talk:
         self, tools: Tools, key: str, number: Callable[[], int], again: Callable[[str], str] = lambda _: ""
     ) -> None:
         """`again` says why a tool is not called a second time, in a fork, or nothing."""
-        self._tools = tools
+        self.tools = tools
+        """The list that is in force."""
         self._again = again
         self._key = key
         self._number = number
@@ -70,7 +71,7 @@ class Talk:
         packet = read(line)
         calls = [message for message in packet.messages if isinstance(message, Call)]
         asked = tuple(Asked(self._number(), readable(call.tool), compact(call.arguments)) for call in calls)
-        denied = judge(self._tools, packet, self._key) or self._repeated(calls) or self._overtaken(calls)
+        denied = judge(self.tools, packet, self._key) or self._repeated(calls) or self._overtaken(calls)
         if denied is not None:
             return Refused(denied, asked, answer(packet, denied.words))
         for call, one in zip(calls, asked, strict=True):

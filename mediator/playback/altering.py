@@ -4,6 +4,7 @@ Always: what the agent sent is on the record as it sent it, and what is altered 
 credentials are put in after it, and signatures made after that.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,4 +32,11 @@ class Altering(Protocol):
 
     def altered(self, exchange: int, sent: "Sent") -> Altered | str | None:
         """Return what is asked instead; None: what the agent asked; or why it cannot be, in words."""
+        ...
+
+    def message(self, lines: Sequence[bytes]) -> bytes | str:
+        """Return the call to a tool server at the branch point as it is asked; or why it cannot be, in words.
+
+        It is one of `lines`, the last that the agent said there.
+        """
         ...

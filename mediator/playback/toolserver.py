@@ -8,10 +8,11 @@ import asyncio
 import errno
 import os
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, cast
 
-from hark.replay.pieces import Data, End, Failed, Part
+from hark.replay.pieces import Branched, Data, End, Failed, Part
 from hark.replay.talks import LiveTalk
 from mediator.mcp.jsonrpc import MessageError
 from mediator.playback.playback import Playback
@@ -19,7 +20,13 @@ from mediator.playback.playback import Playback
 NOT_STARTED: Final = "the server cannot be started: "
 NOT_PASSED: Final = "a message of the server's was not passed on: "
 NO_END: Final = "the server's last message has no end"
+MAX_LINES: Final = (
+    64  # of the agent's that are kept, for the one at a branch point: agents ask for a few at once
+)
 _STATUS: Final = re.compile(r"the server ended with exit code (-?[0-9]{1,6})")
+
+type AskedAnew = Callable[[Sequence[bytes]], Awaitable[None]]
+"""MUST have the last messages of the agent's, of which one is at the branch point, asked of a real server."""
 
 
 class PlayedServer:
@@ -27,19 +34,25 @@ class PlayedServer:
 
     tail = b""
 
-    def __init__(self, playback: Playback, talk: LiveTalk, stop: Callable[[str], None]) -> None:
+    def __init__(
+        self, playback: Playback, talk: LiveTalk, stop: Callable[[str], None], asked_anew: AskedAnew
+    ) -> None:
         self._playback = playback
         self._talk = talk
         self._stop = stop
+        self._asked_anew = asked_anew
         self._last: Part | None = None
         self._status = 0
         self._input_over = asyncio.Event()
         self._half_said = False
-        self.stdin = cast(asyncio.StreamWriter, _Input(self._input_over))
+        self._input = _Input(self._input_over)
+        self.stdin = cast(asyncio.StreamWriter, self._input)
         self.stdout = cast(asyncio.StreamReader, self)
 
     @classmethod
-    async def start(cls, playback: Playback, number: int, stop: Callable[[str], None]) -> "PlayedServer":
+    async def start(
+        cls, playback: Playback, number: int, stop: Callable[[str], None], asked_anew: AskedAnew
+    ) -> "PlayedServer":
         """Begin to play a connection. Raises OSError where the server could not be started then."""
         talk = playback.talk(number)
         if talk is None:
@@ -53,7 +66,7 @@ class PlayedServer:
         ):
             playback.passed(await playback.next_of(talk))
             raise OSError(_number_of(first.piece.reason.removeprefix(NOT_STARTED)), "")
-        return cls(playback, talk, stop)
+        return cls(playback, talk, stop, asked_anew)
 
     async def read(self, _size: int) -> bytes:
         """Return what the server says next, with the end of its line; nothing at its end."""
@@ -69,6 +82,10 @@ class PlayedServer:
                 return line + b"\n"
             case Failed(reason):
                 return await self._failed(reason)
+            case Branched():
+                self._playback.passed(part)
+                await self._asked_anew(tuple(self._input.lines))
+                return await self.read(_size)
             case None:
                 await asyncio.Event().wait()  # it says nothing more: the agent, or the run, ends it
         return b""
@@ -101,9 +118,11 @@ class _Input:
 
     def __init__(self, over: asyncio.Event) -> None:
         self._over = over
+        self.lines: deque[bytes] = deque(maxlen=MAX_LINES)
 
-    def write(self, _data: bytes) -> None:
+    def write(self, data: bytes) -> None:
         """Take a message."""
+        self.lines.append(data.removesuffix(b"\n"))
 
     async def drain(self) -> None:
         """Wait for nothing."""
