@@ -12,7 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from hark.bundle.events import McpMessage, ToolCallRequest, ToolCallResult, TunnelData, WebSocketMessage
+from hark.bundle.events import (
+    STREAM,
+    McpMessage,
+    ToolCallRequest,
+    ToolCallResult,
+    TunnelData,
+    WebSocketMessage,
+)
 from hark.replay.conversing import lane_of
 from hark.replay.talks import MCP, PUBLISHED, TUNNEL, WEBSOCKET
 from hark.visible import visible
@@ -127,6 +134,8 @@ class Spoken:
         remark = Remark(seq, WEBSOCKET, words, event.from_agent, exchange=event.exchange)
         if event.from_agent:
             remark.why_not = "no server can be asked in the middle of a WebSocket"
+        elif event.type == STREAM:
+            remark.why_not = "an upgraded connection passes unread"
         elif event.type not in _DATA:
             remark.why_not = f"it is a {visible(event.type)}, and no message"
         elif is_piece:

@@ -207,9 +207,8 @@ def _at(remark: Remark, side: Side) -> Point:
             raise ForkError(f"{remark.named} has {other}; leave the side to -at, or fork elsewhere")
         remark = remark.about
     if remark.why_not:
-        raise ForkError(
-            f"{remark.named} is no branch point: {remark.why_not}; fork at what a server says after it"
-        )
+        instead = "fork at what a server says after it" if remark.from_agent else "fork at another event"
+        raise ForkError(f"{remark.named} is no branch point: {remark.why_not}; {instead}")
     at = remark.seq if remark.call is None or not remark.from_agent else remark.call
     asked = remark.about.seq if remark.about is not None and not remark.from_agent else remark.seq
     return Point(at, asked, side, remark.named, remark.kind)

@@ -65,6 +65,7 @@ def test_a_tools_call_and_its_result_name_their_messages(wanted: int, seq: int, 
         (ev.WebSocketMessage(3, 0, from_agent=False, type="text", data=b"x"), ""),
         (ev.WebSocketMessage(3, 0, from_agent=False, type="close", data=b""), "it is a close"),
         (ev.WebSocketMessage(3, 0, from_agent=False, type="text", data=b"x", more=True), "a piece"),
+        (ev.WebSocketMessage(3, 0, from_agent=False, type="stream", data=b"x", more=True), "unread"),
         (ev.WebSocketMessage(3, 0, from_agent=True, type="text", data=b"x"), "in the middle of a WebSocket"),
     ],
 )
