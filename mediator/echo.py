@@ -13,6 +13,7 @@ that is packed cannot be searched; requests ask for none (`mediator.judgement`).
 from collections.abc import Callable
 from typing import Final
 
+from mediator.charsets import check_charset
 from mediator.codings import PackedError, Repacking, Text, Unpacking, codings_of
 from mediator.credentials import Broker
 from mediator.minting import MintedText
@@ -137,6 +138,8 @@ def answer_body(
     `mints` is for an answer in which tokens may be minted: what it is given turns them. A server to which no
     credential is `bound` knows none, and either side may wait for the other behind any word.
     """
+    if broker.holds_any or mints is not None:
+        check_charset(headers)
     if mints is not None:
         swap = broker.incoming(patient=bound)
         return AnswerBody(swap, Repacking(codings_of(headers), mints(swap)), resizes=True)

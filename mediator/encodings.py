@@ -90,7 +90,8 @@ def rare_of(pair: Pair) -> Iterator[Needle]:
     """Yield texts that few programs would make of `pair.old`: the stream stops there.
 
     Octal (whose backslashes are none in a normal text), decimal numbers with commas, hexadecimal with a sign
-    before or between, base32 at its five alignments, and base64 of UTF-16 in either order.
+    before or between, base32 at its five alignments, base64 of UTF-16 in either order, and EBCDIC,
+    whose pages have the characters of tokens in common.
     """
     end = pair.old[-_RARE_BYTES:]
     texts = [b"".join(b"%03o" % char for char in end), b",".join(b"%d" % char for char in end)]
@@ -99,6 +100,7 @@ def rare_of(pair: Pair) -> Iterator[Needle]:
     for offset in range(5):
         whole = base64.b32encode(bytes(offset) + end)
         texts.append(whole[(offset * 8 + 4) // 5 : (offset + len(end)) * 8 // 5])
+    texts.append(end.decode("latin-1").encode("cp037", "replace"))
     wide = b"\0".join(end[i : i + 1] for i in range(len(end)))
     for offset in range(3):
         core = _encoded(wide, offset)[_first(offset) : _whole(wide, offset)]

@@ -12,6 +12,7 @@ from typing import Final
 from hark.policy.host import split_authority
 from mediator import handshake, upgrade
 from mediator.authority import as_dialled
+from mediator.charsets import OFFERS, without_charset
 from mediator.codings import OFFERS_OF_MESSAGES, accepted
 from mediator.endpoints import minting_at
 from mediator.link import Link
@@ -25,7 +26,7 @@ _PARTS: Final = frozenset((b"range", b"if-range"))
 server may answer with the whole at any time (RFC 9110, 14.2)."""
 
 
-_TURNED: Final = frozenset((b"host", b"accept-encoding", b"te"))
+_TURNED: Final = frozenset((b"host", b"accept-encoding", b"te", b"accept"))
 """What may be said otherwise."""
 
 
@@ -50,7 +51,7 @@ def forwarded(path: bytes, headers: Headers, link: Link) -> Headers:
             dropped |= {b"upgrade", b"connection"}
     mints = minting_at(link.policy, link.target, *paths_of(path, headers)) is not None
     if link.broker.binds(link.target) or mints:
-        dropped |= _PARTS
+        dropped |= _PARTS | OFFERS
     if link.broker.holds_any or mints:
         dropped |= OFFERS_OF_MESSAGES
     searched = link.broker.holds_any or mints or _takes_events(headers)
@@ -74,6 +75,8 @@ def _value(name: bytes, value: bytes, link: Link, packed_as: _Packed) -> bytes:
         return _host(value, link)
     if name == b"accept-encoding" and packed_as is not _Packed.ANY:
         return b"identity" if packed_as is _Packed.NOT else accepted(value)
+    if name == b"accept" and packed_as is not _Packed.ANY:
+        return without_charset(value)
     if name == b"te" and link.broker.holds_any:
         return b"trailers"
     return value

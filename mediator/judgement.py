@@ -170,16 +170,39 @@ def _verdict(asked: Asked, link: Link) -> Verdict:
     agreed = judge_request(link.policy, link.target, _authorities(asked), now)
     if isinstance(agreed, Deny):
         return agreed
-    verdict: Verdict = Deny("its headers ask for too many other methods or paths", "")
+    allowed: list[tuple[Meant, Allow]] = []
     for meant in reversed(meanings(asked.method, asked.path, asked.headers)):
-        method, path = meant.method, meant.path
-        verdict = decide_request(link.policy, link.target.host, link.target.port, method, path, now=now)
+        host, port = link.target.host, link.target.port
+        verdict = decide_request(link.policy, host, port, meant.method, meant.path, now=now)
         if isinstance(verdict, Allow):
             verdict = _switching(asked, link, meant, verdict, now)
         if isinstance(verdict, Deny):
-            said = f"as its header {clipped(meant.header)} would have it, " if meant.header else ""
-            return replace(verdict, reason=f"{said}{verdict.reason}")
-    return verdict
+            return replace(verdict, reason=f"{_as_meant(meant)}{verdict.reason}")
+        allowed.append((meant, verdict))
+    return _as_one(allowed)
+
+
+def _as_meant(meant: Meant) -> str:
+    return f"as its header {clipped(meant.header)} would have it, " if meant.header else ""
+
+
+def _as_one(allowed: Sequence[tuple[Meant, Allow]]) -> Verdict:
+    """Return the verdict on the request as it stands, which is the last, as narrow as on any meaning."""
+    if not allowed:
+        return Deny("its headers ask for too many other methods or paths", "")
+    plain = allowed[-1][1]
+    for meant, verdict in allowed[:-1]:
+        if _tools(verdict) != _tools(plain):
+            said = f"{_as_meant(meant)}{verdict.rule} lists other tools than {plain.rule}"
+            return Deny(f"{said}, and a request is judged by one list", "", nearest=verdict.by)
+    hashed = any(verdict.by is not None and verdict.by.body is Body.HASH for _, verdict in allowed)
+    if hashed and plain.by is not None:
+        return replace(plain, by=replace(plain.by, body=Body.HASH))
+    return plain
+
+
+def _tools(allowed: Allow) -> tuple[ToolRule, ...] | None:
+    return None if allowed.by is None else allowed.by.tools
 
 
 def _switching(asked: Asked, link: Link, meant: Meant, allowed: Allow, now: datetime) -> Verdict:

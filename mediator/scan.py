@@ -30,7 +30,7 @@ from mediator.encodings import (
     respell,
     turn,
 )
-from mediator.spelling import WIDEST, Mapped, Place, begun, mapped, normal
+from mediator.spelling import WIDEST, Mapped, Place, begun, folded, mapped, normal
 
 HOLD_FROM: Final = 4
 """Shorter coincidences at a piece's end are common (`a` begins many needles); holding them for long would
@@ -133,8 +133,19 @@ class Table:
         """Return the name of a pair that stands in `data` in any spelling, or None."""
         text = normal(data)
         if not self.has(text):
-            return None
+            whole = folded(data)
+            if whole is None or not self.has(text := normal(whole[0])):
+                return None
         return next(needle.pair.name for needle in self._needles if needle.text in text)
+
+    def folded_in(self, data: bytes) -> str | None:
+        """Return the name of a pair that stands in `data` once what mail puts amid words is out of it."""
+        whole = folded(data)
+        if whole is None or not self.has(text := normal(whole[0])):
+            return None
+        plain = normal(data)
+        found = (needle for needle in self._needles if needle.text in text)
+        return next((one.pair.name for one in found if text.count(one.text) > plain.count(one.text)), None)
 
     def yields(self, needle: Needle, text: bytes, start: int) -> bool:
         """Tell whether a value that was not minted begins in a needle of a minted one at `start`."""
@@ -321,6 +332,9 @@ class StreamSwap:
             return window[gone:]
         kept = KEPT_GONE * table.longest
         work = self._swapped(table, window, final=final)
+        hidden = table.folded_in(bytes(work.out) + window[work.done :] if work.done else window)
+        if hidden is not None:
+            raise FoundError(hidden)
         hold = len(window) if final else self._hold(table, window, work)
         if hold < gone:  # what was passed on too early may still become one
             self._gone, self._held = window[max(hold - kept, 0) : gone], window[gone:]
@@ -385,9 +399,20 @@ class StreamSwap:
         self.used[pair.name] = pair
 
     def _hold(self, table: Table, window: bytes, work: _Work) -> int:
-        """Return from where on the window's end may still become a needle."""
+        """Return from where on the window's end may still become a needle, in one line or in several."""
         if work.stop is not None:
             return work.stop
+        start = self._hold_plain(table, window, work)
+        first = max(work.done, len(window) - WIDEST * (table.longest + 2))
+        whole = None if window.endswith(_EVENT_ENDS) else folded(window[first:], open_end=True)
+        if whole is None:
+            return start
+        text, place = whole
+        waiting, inner = self.waiting, self._hold_plain(table, text, _Work())
+        self.waiting = waiting or self.waiting
+        return min(start, first + place(inner)) if inner < len(text) else start
+
+    def _hold_plain(self, table: Table, window: bytes, work: _Work) -> int:
         first = max(work.done, len(window) - WIDEST * (table.longest + 2))
         last = len(window) - begun(window[first:])
         text = normal(window[first:last])

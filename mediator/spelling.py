@@ -6,10 +6,13 @@ Always: `normal` undoes every spelling in which programs commonly pass a printab
 UTF-32. `mapped` is the same, and says for each byte of the result
 which bytes it was. So a credential is looked for once, in the normal text, however it was spelled.
 
+What mail puts amid a word, `folded` takes out: an `=` at a line's end may as well be base64's own.
+
 Not done here: base64 and hexadecimal, which are texts of their own (`mediator.encodings`).
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -29,6 +32,13 @@ would be read in quadratic time, and no other thread runs while an expression is
 _PERCENT: Final = re.compile(rb"%([2-7][0-9a-fA-F]|0[9aAdD])")
 _BREAKS: Final = re.compile(rb"\\(?<!\\\\)\\*+[nrt]")
 _LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f\0]+")
+_FOLD: Final = re.compile(rb"=(?:\r?\n|(?:\\+r)?\\+n)|\?=(?:\s|\\+[rnt]){1,8}=\?[^?\s]{1,40}\?[bBqQ]\?")
+"""How mail breaks a text amid a word: a soft line break (RFC 2045, 6.7), another encoded word (RFC 2047)."""
+_FOLD_BEGUN: Final = re.compile(
+    rb"(?:=(?:\r|\\+r?|(?:\\+r)\\+)?|\?(?:=(?:\s|\\+[rnt]?){0,8}(?:=(?:\?[^?\s]{0,40}(?:\?[bBqQ]?)?)?)?)?)\Z"
+)
+"""The beginning of one, at the end of a piece."""
+_FOLD_AT_MOST: Final = 64
 _BEGUN: Final = re.compile(
     rb"(?:\\+(?:[uU]0?|[uU]00[0-9a-fA-F]?|x[0-9a-fA-F]?)?|(?:%(?:25)*)+[0-9a-fA-F]?"
     rb"|&(?:amp;){0,3}(?:a?m?p?|#[xX]?[0-9a-fA-F]{0,7}|[a-z]{0,4}))\Z"
@@ -100,6 +110,30 @@ def begun(data: bytes) -> int:
     """Return how many bytes at the end of `data` may be the beginning of one character's spelling."""
     found = _BEGUN.search(data[-_BEGUN_AT_MOST:])
     return len(found.group()) if found else 0
+
+
+def folded(data: bytes, *, open_end: bool = False) -> tuple[bytes, Callable[[int], int]] | None:
+    """Return `data` without the breaks that mail makes amid a word, and what tells where a byte of it was.
+
+    None where there are none, as in most texts. With an `open_end` also without one that begins there.
+    """
+    if b"=\n" not in data and b"=\r" not in data and b"=\\" not in data and b"?=" not in data:
+        return None
+    last = len(data)
+    if open_end:
+        begun_here = _FOLD_BEGUN.search(data[-_FOLD_AT_MOST:])
+        last -= len(begun_here.group()) if begun_here else 0
+    gaps = [found.span() for found in _FOLD.finditer(data, 0, last)]
+    if not gaps:
+        return None
+    text, at, starts, shifts = bytearray(), 0, [0], [0]
+    for begin, end in gaps:
+        text += data[at:begin]
+        starts.append(len(text))
+        shifts.append(end - len(text))
+        at = end
+    text += data[at:last]
+    return bytes(text), lambda place: place + shifts[bisect_right(starts, place) - 1]
 
 
 def like(unit: bytes, char: bytes) -> bytes:

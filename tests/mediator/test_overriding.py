@@ -1,10 +1,14 @@
 """What a header would make of a request is judged beside what the request says."""
 
+from dataclasses import replace
+
 import pytest
 
+from hark.policy.model import Body, Policy, Rule, ToolRule
 from mediator.judgement import Forward, Refusal, judge
 from mediator.overriding import MAX_HEADERS, Meant, meanings, paths_of
-from tests.mediator.rig import link_to
+from mediator.standing import Standing
+from tests.mediator.rig import API, link_to
 from tests.mediator.test_judgement import HOST, asked, narrowed
 
 AS_ASKED = Meant("GET", "/a")
@@ -59,3 +63,43 @@ def test_an_underscore_is_a_dash_to_many_servers() -> None:
     found = meanings(b"GET", b"/", ((b"X_HTTP_Method-Override", b"delete"), (b"x_original_url", b"/admin")))
     assert ("DELETE", "/admin") in {(one.method, one.path) for one in found}
     assert paths_of(b"/", ((b"X_Rewrite_URL", b" /other"), (b"x", b"/no"))) == (b"/", b"/other")
+
+
+TOOLS = (ToolRule("search"),)
+LISTED = (
+    Rule(API, name="allow 1", methods=("POST",), paths=("/mcp",), tools=TOOLS),
+    Rule(API, name="allow 2", paths=("/oauth/**",)),
+    Rule(API, name="allow 3", methods=("GET",), paths=("/mcp",)),
+    Rule(API, name="allow 4", paths=("/more",), tools=TOOLS, body=Body.HASH),
+)
+
+
+def by(*headers: tuple[bytes, bytes], **more: bytes) -> Forward | Refusal:
+    policy = Policy(allow=LISTED)
+    return judge(asked(HOST, *headers, **more), replace(link_to(), standing=Standing(policy)))
+
+
+@pytest.mark.parametrize(
+    ("request_", "header"),
+    [
+        ({"method": b"POST", "path": b"/oauth/x"}, (b"X-Original-URL", b"/mcp")),
+        ({"method": b"POST", "path": b"/mcp"}, (b"X-Rewrite-URL", b"/oauth/x")),
+        ({"method": b"GET", "path": b"/mcp"}, (b"X-HTTP-Method-Override", b"POST")),
+    ],
+)
+def test_a_request_that_two_lists_of_tools_may_be_about_is_refused(
+    request_: dict[str, bytes], header: tuple[bytes, bytes]
+) -> None:
+    judged = by(header, **request_)
+    assert isinstance(judged, Refusal)
+    assert "lists other tools than" in judged.denied.reason
+    assert isinstance(by(**request_), Forward)  # the control: without the header it passes
+
+
+def test_of_one_list_the_narrower_way_of_recording_holds() -> None:
+    judged = by((b"X-Original-URL", b"/more"), method=b"POST", path=b"/mcp")
+    assert isinstance(judged, Forward)
+    assert (judged.tools, judged.body) == (TOOLS, Body.HASH)
+    plain = by(method=b"POST", path=b"/mcp")
+    assert isinstance(plain, Forward)
+    assert plain.body is Body.WHOLE

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import quopri
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,49 @@ def test_a_rare_encoding_stops_the_stream_before_its_end_at_every_cut(form: str,
     assert len(got) <= len(RARE[form](b"key: ")), got
     other = RARE[form](SECRET[:-1] + b"X")  # the control: of another value it passes whole
     assert passed(cut(other, size)) == other
+
+
+def words_of(text: bytes, at: int, kind: bytes, between: bytes) -> bytes:
+    """Return two encoded words (RFC 2047)."""
+    halves = (text[:at], text[at:])
+    if kind == b"b":
+        halves = (base64.b64encode(halves[0]), base64.b64encode(halves[1]))
+    return between.join(b"=?utf-8?%s?%s?=" % (kind, half) for half in halves)
+
+
+MAILED: list[Callable[[bytes], bytes]] = [
+    quopri.encodestring,
+    lambda text: quopri.encodestring(text).replace(b"\n", b"\r\n"),
+    lambda text: json.dumps(quopri.encodestring(text).decode()).encode(),
+    lambda text: json.dumps(quopri.encodestring(text).decode().replace("\n", "\r\n")).encode(),
+    lambda text: words_of(text, 48, b"b", b"\r\n "),
+    lambda text: words_of(text, 60, b"q", b" "),
+]
+
+
+@pytest.mark.parametrize("size", [1, 3, 20, 75, 76, 77, 78, 79, 80, 1000])
+@pytest.mark.parametrize("mail", MAILED)
+@pytest.mark.parametrize("before", [0, 10, 40])
+def test_a_value_that_mail_breaks_amid_stops_the_stream_before_its_end_at_every_cut(
+    mail: Callable[[bytes], bytes], size: int, before: int
+) -> None:
+    value = b"github_pat_" + bytes(range(65, 91)) * 2 + b"0123456789" * 3
+    table = Table([Pair("key", value, value[:11] + b"hark" + b"x" * (len(value) - 15))])
+    sent = mail(b"m" * before + value + b"\n")
+    assert value not in sent
+    name, got = stopped(cut(sent, size), table)
+    assert name == "key"
+    assert len(sent) - len(got) > 3
+    other = mail(b"m" * before + value[:-1] + b"X\n")  # the control: of another value it passes whole
+    assert passed(cut(other, size), table) == other
+
+
+def test_the_control_the_end_of_base64_in_a_line_of_its_own_is_no_soft_break() -> None:
+    value, stand_in = b"sk-real-0123456789abcdef0", b"sk-hark-zyxwvutsrqponmlkj"
+    text = b"KEY=" + base64.b64encode(value) + b"\nNEXT=1\n"
+    assert text.count(b"=\n")
+    turned = text.replace(base64.b64encode(value), base64.b64encode(stand_in))
+    assert passed([text], Table([Pair("key", value, stand_in)])) == turned
 
 
 @pytest.mark.parametrize("end", [b"1", b"163", b"115,", b"73-", b"=73="])
