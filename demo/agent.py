@@ -12,7 +12,7 @@ import urllib.request
 
 BRIEFING = "https://briefing.example/today"
 MODEL = "https://api.model.example/v1/messages"
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 
 
 def fetch(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> str:

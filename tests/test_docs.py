@@ -207,3 +207,15 @@ def test_ids_times_and_ports_may_differ_and_words_may_not() -> None:
     assert not agree(documented, [first, "to 127.0.0.1:9 denied", "more"])
     assert not agree(documented, ["to 127.0.0.1:9 denied"])
     assert not agree([], ["something"])
+
+
+def test_events_whose_number_is_the_machines_pace_may_stand_anywhere_and_others_may_not() -> None:
+    lines = [
+        "    35       1.615  DnsDecision             DENIED collect.evil.example",
+        "    36       1.627  EgressAttempt           http to 203.0.113.9 port 80",
+    ]
+    clock = "    36       1.626  ClockLog                37 bytes, last"
+    head = "    36       1.626  ResponseHead         1  200"
+    assert agree(lines, [lines[0], clock, head, lines[1]])
+    assert agree([lines[0], clock, lines[1]], lines)
+    assert not agree(lines, [lines[0], clock.replace("ClockLog", "DnsQuery"), lines[1]])
