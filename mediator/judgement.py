@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from hark.policy import wanted
-from hark.policy.decide import UNSAFE_ALLOW_ALL, Allow, Deny, Verdict, decide_request, upgrades
+from hark.policy.decide import UNSAFE_ALLOW_ALL, Allow, Deny, Verdict, decide_request, marked_tools, upgrades
 from hark.policy.model import Body, ToolRule
 from hark.policy.paths import spell
 from hark.policy.upgrades import MAX_NAME, no_upgrade
@@ -23,6 +23,7 @@ from mediator.credentials import Injected, InjectedTarget, Injection, Refused
 from mediator.fields import connection_wrong, named, one_line, trailer_allowed, underscored, values_of
 from mediator.forwarding import forwarded
 from mediator.link import Link
+from mediator.mcp.sessions import session_at
 from mediator.overriding import Meant, meanings, overrides
 from mediator.signing import SIGNATURES, Signing, ambiguous, claimed, other_scheme
 from mediator.text import clipped
@@ -227,6 +228,8 @@ def _again(asked: Asked, link: Link) -> tuple[str, tuple[str, ...] | None]:
     """
     from hark.patch.world import changes_world, tools_again, upgrade_changes_world, websocket_changes_world
 
+    if _ends_session(asked, link):
+        return "", ()
     host = recorded_host(link.target, tls=link.tls)
     tools: tuple[str, ...] | None = None
     for meant in meanings(asked.method, asked.path, asked.headers):
@@ -242,6 +245,20 @@ def _again(asked: Asked, link: Link) -> tuple[str, tuple[str, ...] | None]:
         if found is not None:
             tools = found if tools is None else tuple(tool for tool in tools if tool in found)
     return "", tools
+
+
+def _ends_session(asked: Asked, link: Link) -> bool:
+    """Tell whether it ends a session of MCP that a server began in this run, where tools are marked.
+
+    Whoever ends it knows its name, and its server lets go of what would be waited for otherwise.
+    """
+    if asked.method != b"DELETE" or len(meanings(asked.method, asked.path, asked.headers)) != 1:
+        return False
+    session = session_at(str(link.target), asked.path, asked.headers)
+    if session is None or not link.sessions.has_begun(session):
+        return False
+    target, path = link.target, asked.path.decode("latin-1")
+    return bool(marked_tools(link.policy, target.host, target.port, "DELETE", path))
 
 
 def _packed(asked: Asked, link: Link) -> Refusal | None:

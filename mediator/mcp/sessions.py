@@ -12,16 +12,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from blake3 import blake3
+
 from mediator.held import Room
 
 if TYPE_CHECKING:
     from mediator.mcp.jsonrpc import Id
+    from mediator.transcript import Headers
+
+SESSION: Final = b"mcp-session-id"
 
 MAX_WAITING: Final = 4096  # calls whose result has not come; agents have some dozen
+MAX_BEGUN: Final = 4096  # sessions that a fork may end; agents hold a handful
 MAX_LOOKED_AT: Final = 64 << 20  # bytes of answers that are held to be read, over all exchanges
 
 type Key = tuple[str, str, str]
 """A server, a kind of key, and the value."""
+
+
+def key_of(place: str, kind: str, *values: bytes) -> Key:
+    """Return a key whose size does not depend on what anybody wrote."""
+    return (place, kind, blake3(b"\n".join(values)).hexdigest())
+
+
+def session_at(place: str, path: bytes, headers: Headers) -> Key | None:
+    """Return the session that headers name, at the path where it was begun; None where they name none."""
+    named = [value for name, value in headers if name.lower() == SESSION]
+    return key_of(place, "begun", path, named[0]) if len(named) == 1 and named[0] else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +56,18 @@ class Sessions:
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[Key, Id], Waiting] = {}
+        self._begun: dict[Key, None] = {}
         self.room = Room(MAX_LOOKED_AT)
+
+    def begin(self, session: Key) -> None:
+        """Take that a server began a session."""
+        self._begun[session] = None
+        if len(self._begun) > MAX_BEGUN:
+            del self._begun[next(iter(self._begun))]
+
+    def has_begun(self, session: Key) -> bool:
+        """Tell whether a server began a session in this run."""
+        return session in self._begun
 
     def ask(self, call: Waiting) -> None:
         """Let a call wait."""

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from blake3 import blake3
-
 from hark.bundle.events import ToolCallRequest, ToolCallResult
 from hark.policy.decide import Deny
 from hark.policy.model import Body as Kept
@@ -26,7 +24,7 @@ from mediator.link import Link
 from mediator.mcp.jsonrpc import MAX_NAME, Call, MessageError, Packet, Response, compact, read, readable
 from mediator.mcp.judge import Denied, answer, judge, unreadable
 from mediator.mcp.looks import Body, body_of
-from mediator.mcp.sessions import Key, Waiting
+from mediator.mcp.sessions import SESSION, Key, Waiting, key_of, session_at
 from mediator.mcp.sse import Event
 from mediator.text import as_text
 from mediator.transcript import MAX_WHOLE_BODY, Headers
@@ -37,7 +35,6 @@ NO_MESSAGE: Final = (
 )
 _NO_UPGRADE: Final = (b"", b"h2c")
 """HTTP/2 in the clear, which Java's client always offers, is not passed on."""
-_SESSION: Final = b"mcp-session-id"
 _HINT: Final = re.compile(rb"tools\\?/call|\\u00(?:74|6[fFcC]|73|2[fF]|63|61)")
 """The method, or an escape of a letter of it: a body without either has no call in it, and is not parsed.
 Escapes of other characters are common (of control characters, of those that HTML minds), these are not."""
@@ -77,6 +74,11 @@ class Watch:
         """Tell whether the request must be held until it was judged."""
         return self._head.tools is not None or self._head.again is not None
 
+    @property
+    def _ends(self) -> bool:
+        """Tell whether it ends a session: a fork passes no other such request where tools are marked."""
+        return self._head.method == b"DELETE"
+
     # The request
 
     def opened(self) -> Refusal | None:
@@ -102,8 +104,10 @@ class Watch:
         """Judge a whole body."""
         if not self.strict and not _HINT.search(body):
             return None
+        if self._head.again is not None and bool(body) is self._ends:
+            return _refused(400, NO_MESSAGE)
         if not body:
-            return None if self._head.again is None else _refused(400, NO_MESSAGE)
+            return None
         try:
             packet = read(body)
         except MessageError as error:
@@ -183,6 +187,10 @@ class Watch:
 
     def answered(self, headers: Headers) -> None:
         """Look at the head of the answer."""
+        if self._link.playback is not None and self._head.method == b"POST":
+            session = session_at(self._place, self._head.path, headers)
+            if session is not None:
+                self._link.sessions.begin(session)
         if self._calls or (self._head.method == b"GET" and self._streams(headers)):
             self._body = body_of(headers, self._link.sessions.room)
 
@@ -242,11 +250,10 @@ class Watch:
         return ((self._place, "exchange", str(exchange)),)
 
     def _session(self) -> tuple[Key, ...]:
-        return tuple(self._key("session", value) for value in self._head.values(_SESSION))
+        return tuple(self._key("session", value) for value in self._head.values(SESSION))
 
     def _key(self, kind: str, value: bytes) -> Key:
-        """Return a key whose size does not depend on what the agent wrote."""
-        return (self._place, kind, blake3(value).hexdigest())
+        return key_of(self._place, kind, value)
 
     def _endpoint(self, data: bytes) -> Key:
         """Return the key of the path that a stream of HTTP+SSE names for its messages."""

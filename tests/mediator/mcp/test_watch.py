@@ -188,6 +188,19 @@ def test_a_websocket_has_no_place_under_a_list_of_tools(tools: tuple[str, ...] |
         assert client.getresponse().status == status
 
 
+def test_the_end_of_a_session_passes_under_a_list_of_tools() -> None:
+    """Its `DELETE` has no body. What has one is judged by that, whatever its method: the control."""
+    with place() as here, here.rig.https() as client:
+        here.upstream.on("/mcp")(lambda call: call.reply(200, b""))
+        for body, status in ((None, 200), (DELETE, 200)):
+            headers = STREAMABLE | {"Mcp-Session-Id": "s"}
+            client.request("DELETE", "/mcp", body, headers)
+            answer = client.getresponse()
+            assert answer.status == status
+            assert (b"not in tools" in answer.read()) is bool(body)
+        assert [(seen.method, seen.body) for seen in here.upstream.seen] == [("DELETE", b"")]
+
+
 ESCAPES = "".join(f"\\u{ord(char):04X}" for char in "tools/call")
 
 
