@@ -101,7 +101,7 @@ class Answering(Streaming):
         return chunked or unsaid
 
     def _on_answer_data(self, data: bytes) -> Commands:
-        if self._server is not Server.BODY:
+        if self._server is not Server.BODY or not data:  # HTTP/2 has frames of padding alone
             return
         try:
             passed = self._looked_at(data)
@@ -115,7 +115,7 @@ class Answering(Streaming):
     def _looked_at(self, data: bytes) -> bytes:
         """Return what may pass of a piece: of a whole body all, and nothing of it has to be held back."""
         if self._over:
-            raise RuntimeError("more of a body than was announced")
+            raise StoppedError("more of a body than was announced")
         self._over = self._whole == len(data)
         self._whole = None
         return self._answer_body.whole(data) if self._over else self._answer_body.feed(data)

@@ -2,17 +2,20 @@
 
 Always: what a peer may send is bounded by two windows (RFC 9113, 5.2), a stream's and the connection's. Bytes
 are acknowledged, which lets the peer send as many again, only while what they lead to is not backed up; else
-they are owed, and acknowledged later. A peer that goes away (GOAWAY) still finishes what it has begun. No IO.
+they are owed, and acknowledged later. What we send waits for the peer's windows, which it may take back below
+zero (6.9.2), but for the empty frame that ends a stream, which needs none (6.9) and waits only below zero:
+there h2 as a peer takes it for an error. A peer that goes away (GOAWAY) still finishes what it has begun. No
+IO here.
 """
 
 from collections.abc import Buffer, Callable
-from typing import Final
+from typing import Final, override
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, Event
 from hyperframe.frame import Frame, GoAwayFrame
-from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
+from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection, SendH2Data
 
 STREAM_WINDOW: Final = 1 << 19  # 40 Mbit/s to a server 100 ms away
 CONNECTION_WINDOW: Final = 1 << 24  # thirty-two streams may be stuck and the others still go on
@@ -71,6 +74,34 @@ class FlowControlled(BufferedH2Connection):
         event = GoingAway()
         event.last = frame.last_stream_id
         return [], [event]
+
+    @override
+    def local_flow_control_window(self, stream_id: int) -> int:
+        """Return how many bytes may be sent on a stream: none where the peer took back more than was left."""
+        return max(0, super().local_flow_control_window(stream_id))
+
+    @override
+    def send_data(  # type: ignore[override]  # mitmproxy's, which takes bytes alone and pads nothing
+        self, stream_id: int, data: bytes, end_stream: bool = False, pad_length: None = None
+    ) -> None:
+        """Send what the windows let pass, and the rest when they do."""
+        if not data and self._is_overdrawn(stream_id):
+            self.stream_buffers[stream_id].append(SendH2Data(data, end_stream))
+        else:
+            super().send_data(stream_id, data, end_stream, pad_length)
+
+    @override
+    def stream_window_updated(self, stream_id: int) -> bool:
+        """Send what waits on a stream, as far as its window goes, and its end if nothing else waits."""
+        sent = super().stream_window_updated(stream_id)
+        waiting = self.stream_buffers.get(stream_id)
+        if waiting and waiting[0].end_stream and not waiting[0].data and not self._is_overdrawn(stream_id):
+            del self.stream_buffers[stream_id]
+            H2Connection.send_data(self, stream_id, b"", end_stream=True)
+        return sent
+
+    def _is_overdrawn(self, stream_id: int) -> bool:
+        return super().local_flow_control_window(stream_id) < 0
 
     def release(self) -> bool:
         """Acknowledge what is no longer stuck. Tell whether there was any."""

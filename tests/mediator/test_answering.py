@@ -16,6 +16,7 @@ from hark.bundle.events import (
     LlmResponseEnd,
     Trailers,
 )
+from mediator.bodies import StoppedError
 from mediator.wire import MAX_INTERIM
 from tests.fakes.upstream import Call, early
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, plain, raw, secret
@@ -355,7 +356,7 @@ def test_more_of_a_body_than_was_announced_is_no_part_of_it() -> None:
     one = stream()
     one._whole = 3
     assert one._looked_at(b"abc") == b"abc"
-    with pytest.raises(RuntimeError, match="more of a body"):
+    with pytest.raises(StoppedError, match="more of a body"):
         one._looked_at(b"d")
 
 

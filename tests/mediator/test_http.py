@@ -70,11 +70,12 @@ class Client:
         self.flush()
         return stream
 
-    def begin(self, path: str, length: int) -> int:
-        """Begin a request whose body follows."""
+    def begin(self, path: str, length: int | None) -> int:
+        """Begin a request whose body follows, and may say how long it is."""
         stream = self.h2.get_next_available_stream_id()
         headers = [(":method", "POST"), (":scheme", "https"), (":authority", API), (":path", path)]
-        self.h2.send_headers(stream, [*headers, ("content-length", str(length))])
+        said = [] if length is None else [("content-length", str(length))]
+        self.h2.send_headers(stream, headers + said)
         self.answers[stream] = Answer()
         self.flush()
         return stream

@@ -12,6 +12,7 @@ import h2.events
 import h2.settings
 import hpack
 import pytest
+from h2.settings import SettingCodes
 from hyperframe.frame import ContinuationFrame, DataFrame, HeadersFrame, PingFrame, SettingsFrame
 
 from hark.bundle.events import EgressDecision, LlmRequest, LlmResponseEnd, Trailers
@@ -482,3 +483,52 @@ def test_a_bug_in_http2_ends_the_connection_at_once_and_marks_the_run(
         assert time.monotonic() - began < 30  # a hang is 60 s: the client's timeout
     assert len(rig.fatal) == 1
     assert "BoomError" in rig.fatal[0]
+
+
+@pytest.mark.parametrize("size", [5, 0])
+def test_frames_of_data_that_hold_nothing_pass_for_nothing(size: int) -> None:
+    """RFC 9113, 6.1: also where all that was announced has come; many servers end by a frame of its own."""
+
+    def react(peer: Peer, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.StreamEnded):
+            stream = event.stream_id or 0
+            peer.h2.send_headers(stream, [(":status", "200"), ("content-length", str(size))])
+            for piece in (b"x" * size, b"", b""):
+                peer.h2.send_data(stream, piece)
+                peer.flush()
+                time.sleep(0.05)  # each is read by itself: what comes at once is one piece
+            peer.h2.send_data(stream, b"", pad_length=20)
+            peer.h2.end_stream(stream)
+
+    with pair(react) as (rig, client, _):
+        (answer,) = client.wait(client.ask("/"))
+        rig.recorder.wait_for(LlmResponseEnd)
+    assert answer.body == b"x" * size
+    assert rig.fatal == []
+
+
+def test_a_server_that_takes_its_window_back_is_waited_for() -> None:
+    taken = threading.Event()
+
+    def react(peer: Peer, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.DataReceived) and not taken.is_set():
+            peer.acknowledges = False
+            peer.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 0})
+        if isinstance(event, h2.events.SettingsAcknowledged) and event.changed_settings:
+            taken.set()
+        if isinstance(event, h2.events.StreamEnded):
+            peer.answer(event.stream_id or 0, b"all of it")
+
+    with pair(react) as (rig, client, upstream):
+        stream = client.begin("/", length=None)  # a body that says its length is sent in one piece
+        client.more(stream, b"x" * 1000)
+        assert taken.wait(60)
+        client.more(stream, b"y" * 5000, last=True)
+        with upstream.peers[0].lock:
+            upstream.peers[0].h2.increment_flow_control_window(10_000, 1)
+            upstream.peers[0].flush()
+        (answer,) = client.wait(stream)
+        sent = [event.data for event in upstream.events if isinstance(event, h2.events.DataReceived)]
+    assert b"".join(sent) == b"x" * 1000 + b"y" * 5000
+    assert answer.body == b"all of it"
+    assert rig.fatal == []
