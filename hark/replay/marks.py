@@ -1,7 +1,8 @@
 """Placeholders by the name of their secret: each run draws others, and means the same.
 
-What always holds: what stands for a placeholder has a NUL at both ends, which neither a header, nor a
-request target, nor the canonical spelling of JSON can hold, so no other text is taken for one.
+What always holds: what stands for a placeholder has a NUL at both ends, and where a run has placeholders each
+NUL of its data is doubled, so that no other text is taken for one: read from the left, a NUL with another
+behind it is data, and one without begins a mark that goes to the next.
 """
 
 import base64
@@ -46,8 +47,9 @@ class Marks:
         """Return `data` with each placeholder as its mark."""
         if self.undo is not None:
             data = self.undo(data)
-        if self._any is None or not self._any.search(data):
+        if self._any is None:
             return data
+        data = data.replace(b"\0", b"\0\0")
         return self._any.sub(lambda found: self._names[found[0]], data)
 
     def on_fields(self, fields: Fields) -> Fields:
@@ -65,5 +67,6 @@ class Marks:
             plain = base64.b64decode(found[1], validate=True)
         except binascii.Error:
             return None
-        marked = self.on(plain)
-        return None if self._any is None or marked == plain else b"Basic \0" + marked
+        if self._any is None or not self._any.search(plain if self.undo is None else self.undo(plain)):
+            return None
+        return b"Basic \0" + self.on(plain)

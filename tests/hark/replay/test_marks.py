@@ -1,6 +1,7 @@
 """Placeholders count by the name of their secret, wherever they stand."""
 
 import base64
+import itertools
 
 from hark.replay.marks import Marks
 
@@ -16,6 +17,16 @@ def test_two_placeholders_of_one_secret_are_one():
     assert ONE.on(b"a sk-hark111111 b") == OTHER.on(b"a sk-hark222222 b")
     assert ONE.on(b"a sk-hark111111 b") != OTHER.on(b"a sk-hark333333 b")
     assert ONE.on(b"sk-hark111111-long") != ONE.on(b"sk-hark111111") + b"-long"
+
+
+def test_no_text_is_taken_for_a_placeholder():
+    text = b"\0secret KEY\0"
+    assert ONE.on(text) != ONE.on(b"sk-hark111111")
+    assert ONE.on(text) == OTHER.on(text)
+    parts = [b"sk-hark111111", b"\0", text, b"secret KEY", b"x"]
+    tuples = list(itertools.product(parts, repeat=3))
+    assert len({ONE.on(b"".join(one)) for one in tuples}) == len({b"".join(one) for one in tuples})
+    assert ONE.on_fields(basic(text)) != ONE.on_fields(basic(b"sk-hark111111"))
 
 
 def test_a_placeholder_within_basic_authorisation_is_found():
