@@ -146,7 +146,7 @@ STREAMS: Final = {
     CONNECTION: "each target, protocol and SNI to which a connection was allowed, once",
     DENIED: "each target, protocol and SNI that was denied: every time",
     REQUEST: "each key: its requests in order, and what came back (status, headers, body, end)",
-    WEBSOCKET: "each WebSocket and side: its messages in order",
+    WEBSOCKET: "each WebSocket and side: its messages in order; a stream of bytes is one message",
     TUNNEL: "each raw connection of a target, in order, and side: all bytes, and how it ended",
     MCP: "each connection of a tool server, in order, and side: its messages in order",
     TOOL: "each tool: its calls in order, and its results in order",
