@@ -31,9 +31,10 @@ _WIDTHS: Final = {
     27: (Struct(">Q"), 1 << 32),
 }
 """Additional information -> layout of the argument that follows, and the least argument that needs it."""
+_BYTES_ALONE: Final = [bytes((n,)) for n in range(256)]
 _SHORT: Final = tuple(
-    tuple(bytes((major << 5 | n,)) if n < 24 else bytes((major << 5 | 24, n)) for n in range(256))
-    for major in range(6)
+    (*_BYTES_ALONE[first : first + 24], *map(_BYTES_ALONE[first | 24].__add__, _BYTES_ALONE[24:]))
+    for first in range(0, 6 << 5, 1 << 5)
 )
 """Heads whose argument fits into one byte, by major type: nearly all that there are."""
 _LONG: Final = tuple(

@@ -54,7 +54,7 @@ from hark.bundle.walk import AT_CLAIM, AT_FOOTER, BundleFile
 from hark.errors import BundleError
 from hark.verify.facts import Facts, gather
 from hark.verify.limits import limits
-from hark.verify.overruled import Overruled, overruled
+from hark.verify.overruled import overruled
 from hark.verify.policy import check_anchors, check_pins
 from hark.verify.result import BROKEN, TRUNCATED, AnchorResult, Finding, Result, Tlog, worst
 from hark.verify.scan import EDIT, WRONG_LEAF, Fault
@@ -139,7 +139,7 @@ def _result(
         else:
             findings += check_anchors(anchors)  # 15
     verdict, ranked = worst(findings)
-    denied = overruled(file) if sound else Overruled.NO
+    denied = overruled(file) if sound else "no"
     result = Result(
         verdict=verdict,
         findings=ranked,
@@ -153,8 +153,8 @@ def _result(
         public_key=head.public_key if head is not None else b"",
         pinned=head is not None and head.public_key in keys,
         trailing=file.size - facts.end_at if footer is None else 0,
-        unsafe=denied is Overruled.YES,
-        policy_known=denied is not Overruled.TAKEN_OUT,
+        unsafe=denied == "yes",
+        policy_known=denied != "taken out",
         end_known=bounds.end is not None or facts.run_end is None or bool(facts.run_end.payload),
         own=head is not None and head.public_key == own,
         tlog=tlog if sound else None,
