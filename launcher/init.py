@@ -122,7 +122,7 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     # Not before: the proc files that mounting and the terminal need would belong to nobody.
     kernel.set_dumpable(dumpable=False)
     wake = _wake_on_children()
-    spawned = _spawn(inside, tuple(files), terminal)
+    spawned = _spawn(inside, tuple(files), terminal, covers)
     if spawned is None:
         return
     intake.let_go()
@@ -158,9 +158,13 @@ def _wake_on_children() -> int:
 
 
 def _spawn(
-    inside: Inside, shown: tuple[str, ...], terminal: int | None
+    inside: Inside, shown: tuple[str, ...], terminal: int | None, covers: Covers
 ) -> tuple[int, Refusals | None] | None:
-    """Start the agent; None, and the supervisor told why, if it could not be executed."""
+    """Start the agent; None, and the supervisor told why, if it could not be executed.
+
+    The supervisor gets the watch over the covers too: with the last descriptor of it in this process, its end
+    would take as long as `launcher.beside` says, and all would wait for it.
+    """
     read, write = socket.socketpair()
     architecture, plan = seccomp.architecture(), inside.plan
     agent = Agent(
@@ -190,7 +194,7 @@ def _spawn(
         kind, _, text = report.decode(errors="surrogateescape").partition("\0")
         wire.send(inside.channel, "failed", kind, text)
         return None
-    wire.send(inside.channel, "started")
+    wire.send(inside.channel, "started", descriptors=(covers.fileno(),))
     return child, None if listener is None else Refusals(
         listener, Draws(plan.seed, open_page()), Answers(plan.processors)
     )

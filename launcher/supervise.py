@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Self
 from hark.errors import ConfinementError, HarkError
 from launcher import intake, wire
 from launcher.advice import NO_PROC, explain
+from launcher.beside import close_beside
 from launcher.caller import inherited, settle_streams
 from launcher.doorway import Doorway
 from launcher.feeder import Feeder
@@ -472,6 +473,9 @@ class Boundary:
             poll = select.poll()
             poll.register(init.descriptors[0], select.POLLIN)
             poll.poll()
+        started = self._received.pop("started", None)
+        if started is not None:
+            close_beside(*started.descriptors)
         if self._child is not None:
             child, self._child = self._child, None
             os.waitpid(child, 0)

@@ -5,7 +5,8 @@ fits). The agent never holds either end: both are closed before it is executed.
 
     up      sockets (+5 descriptors) | doorway (+1, with published ports) | grants | withheld
             init (+2: its pidfd, who answers `whose`) | shared (+2: page, log) | ready (+1 with a terminal)
-            failed | started | stopped | refused | unreached | replaced | ended
+            started (+1: the watch over the covers)
+            failed | stopped | refused | unreached | replaced | ended
     down    start (+1: the files) | signal | continue
     whose   of a connection: whose; answered with: process
 """

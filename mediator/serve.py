@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hark.bundle.events import Input, PolicyLoaded
 from hark.errors import HarkError, RecordError
 from hark.policy.model import Policy
+from launcher.beside import close_beside
 from launcher.plan import Sockets
 from mediator import descriptors
 from mediator.addresses import AddressPool
@@ -270,7 +271,7 @@ class Mediator:
         watcher.close()
         for endpoint in endpoints:
             endpoint.close()
-        self._sockets.packets.close()
+        close_beside(self._sockets.packets.detach())
         for _ in range(CLOSING_STEPS):
             await asyncio.sleep(0)
 
