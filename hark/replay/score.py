@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Final
 
 from hark.bundle.events import (
     REFUSED,
+    RUN_ENDED,
     DnsDecision,
     DnsQuery,
     EgressAttempt,
@@ -364,7 +365,7 @@ class Score:
             return None
         if live.recorded is None and not live.request.streaming:
             return None
-        if event.error.startswith(AGENT_ENDED) and recorded.left is not None:
+        if event.error.startswith((*AGENT_ENDED, RUN_ENDED)) and recorded.left is not None:
             self._bind(live, recorded)
             self._done(recorded.left)
         elif event.error.startswith(REFUSED) and isinstance(recorded.parts[-1].piece, Refused):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.bundle.events import LlmRequest
+from hark.bundle.events import AGENT_LEFT, RUN_ENDED, LlmRequest
 from hark.replay.canonical import Gathering
 from hark.replay.leaving import BREATH_NS, not_told_apart
 from hark.replay.live import Live
@@ -41,11 +41,18 @@ def test_it_is_not_where_an_act_of_the_agents_or_time_lay_between() -> None:
 
 
 def test_it_is_not_where_nothing_says_that_it_came() -> None:
-    assert not taken(live(HEAD, DATA, Part(6, 30, Withheld("the agent went away"))))
+    assert not taken(live(HEAD, DATA, Part(6, 30, Withheld("the recording ends"))))
     assert not taken(live(HEAD, DATA, Part(6, 30, Branched()), Part(7, 40, End())))
     assert not taken(live(HEAD, DATA, Part(6, 30, End()), asked=False))
     assert not taken(live())
     assert not taken(Live(REQUEST, Gathering(REQUEST), 0))
+
+
+@pytest.mark.parametrize("why", [AGENT_LEFT, RUN_ENDED])
+def test_so_is_what_came_before_the_agent_left_when_it_was_recorded(why: str) -> None:
+    assert taken(live(HEAD, DATA, Part(6, 30 + BREATH_NS, Withheld(why))))
+    assert not taken(live(HEAD, Part(5, 11 + BREATH_NS, Data(b"x")), Part(6, 30 + BREATH_NS, Withheld(why))))
+    assert not taken(live(HEAD, DATA, Part(6, 30, Withheld(why))), may=False)
 
 
 def test_it_is_not_before_what_of_the_request_had_gone_out() -> None:

@@ -196,6 +196,42 @@ def test_what_was_let_in_and_waits_for_the_agents_socket_had_come(
     assert equal(frames, played)
 
 
+@pytest.mark.parametrize("ends_the_run", [False, True])
+@pytest.mark.parametrize("breath_ns", [LONG_NS, SHORT_NS])
+def test_how_much_had_come_when_the_agent_left_is_not_compared_where_it_came_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, breath_ns: int, ends_the_run: bool
+) -> None:
+    """It left after two pieces, and leaves with the head. What came much later it had waited for."""
+    first, gone = threading.Event(), threading.Event()
+
+    def never_ends(call: Call, head_alone: Callable[[], object]) -> None:
+        call.begin_chunked("text/plain")
+        head_alone()
+        for piece, after in ((BODY, first), (b"nor this", gone)):
+            time.sleep(0.03)
+            call.chunk(piece)
+            assert after.wait(60)
+
+    def leaves_later(rig: Rig) -> None:
+        with asking(rig):
+            rig.recorder.wait_for(LlmResponseChunk)
+            first.set()
+            rig.recorder.wait_for(LlmResponseChunk, 2)
+        rig.recorder.wait_for(LlmResponseEnd)
+        gone.set()
+
+    frames = recorded(tmp_path / "run.hark", never_ends, leaves_later)
+    with head_alone(frames, monkeypatch, breath_ns) as played, asking(played.rig) as sock:
+        assert sock.recv(1)
+        if ends_the_run:
+            played.rig.mediator.stop()
+        else:
+            sock.close()
+            played.rig.recorder.wait_for(LlmResponseEnd)
+    assert equal(frames, played)
+    assert (played.playback.report().unconsumed == ()) == (breath_ns == LONG_NS)
+
+
 def test_an_agent_that_had_left_amid_it_has_to_leave(tmp_path: Path) -> None:
     """Nothing of this holds where it is on the record that the agent left."""
     gone = threading.Event()
