@@ -2,7 +2,8 @@
 
 What always holds: a step is the same if its key is, whatever its time. Up to the first difference, which of a
 fork and its parent lies behind the branch point, steps are compared in order; behind it, `difflib` finds what is
-common, over `MAX_ALIGNED` steps of each side at most, and it is said where there were more.
+common, over `MAX_ALIGNED` steps of each side at most, and it is said where there were more. Of two steps of one
+kind that differ it is shown what does (`hark.report.changed`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,8 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from hark.describe import seconds
+from hark.diff.order import Effort
+from hark.report.changed import Pair, differing, pairs, patched
 from hark.report.facts import Facts, Step
 from hark.report.markup import plural, shown, text
 
@@ -51,7 +54,12 @@ def beside(mine: Facts, other: Facts, name: str, other_name: str, roots: tuple[b
     words = f"{plural(same, 'step')} the same, {only:,} only in {text(name)}, {lacks:,} only in {text(other_name)}."
     cut = mine.steps_left_out + other.steps_left_out
     note = f'<p class="note">{plural(cut, "later step")} not compared.</p>' if cut else ""
-    body = "".join(_row(row, first=at == 0 and row.same) for at, row in enumerate(laid))
+    effort = Effort()
+    child = not any(branch.parent == roots[0] for _, _, branch in other.branches)
+    body = "".join(_row(row, effort, first=at == 0 and row.same, child=child) for at, row in enumerate(laid))
+    was, now = (other_name, name) if child else (name, other_name)
+    legend = f"<del>{text(was)}</del> <ins>{text(now)}</ins>"
+    words = f"{words} What differs in two steps of one kind stands below them: {legend}"
     return (
         f'<p class="note">{words}</p>{_denials(mine, other, other_name)}{_branch(mine, other, roots)}{note}'
         f'<div class="beside"><div class="cols head"><h3>{text(name)}</h3><h3>{text(other_name)}</h3></div>'
@@ -79,7 +87,7 @@ def _branch(mine: Facts, other: Facts, roots: tuple[bytes, bytes]) -> str:
             patch = "patched" if branch.patch else "without a patch"
             said.append(
                 f'<p class="branching">The {where} run {_of(branch.parent, root)}: live from its event {seq} on, '
-                f"event {branch.at} there, {patch}{note}; {verified} found equal before.</p>"
+                f"event {branch.at} there, {patch}{note}; {verified} found equal before.</p>{patched(branch.patch)}"
             )
     return "".join(said)
 
@@ -91,14 +99,23 @@ def _of(parent: bytes, root: bytes) -> str:
     return f"claims to be a fork of the bundle with root {parent.hex()}, which is not the other"
 
 
-def _row(row: Row, *, first: bool) -> str:
+def _row(row: Row, effort: Effort, *, first: bool, child: bool) -> str:
     if not row.same:
-        return f'<div class="cols apart">{_column(row.left, "left")}{_column(row.right, "right")}</div>'
+        return "".join(_apart(pair, effort, child=child) for pair in pairs(row.left, row.right))
+    both = f'<div class="cols">{_column(row.left, "left")}{_column(row.right, "right")}</div>'
     if len(row.left) <= SHORT:
-        return f'<div class="cols">{_column(row.left, "left")}{_column(row.right, "right")}</div>'
+        return both
     where = "before the first difference" if first else "in both"
-    pairs = f'<div class="cols">{_column(row.left, "left")}{_column(row.right, "right")}</div>'
-    return f'<details class="fold"><summary>{plural(len(row.left), "step")} {where}, the same</summary>{pairs}</details>'
+    return f'<details class="fold"><summary>{plural(len(row.left), "step")} {where}, the same</summary>{both}</details>'
+
+
+def _apart(pair: Pair, effort: Effort, *, child: bool) -> str:
+    """Return steps that are not the same; below two of one kind, what differs in them, the parent's first."""
+    was, now = (pair.right, pair.left) if child else (pair.left, pair.right)
+    more = differing(was[0], now[0], effort) if pair.alike else ""
+    below = f'<div class="changed">{more}</div>' if more else ""
+    columns = f"{_column(pair.left, 'left')}{_column(pair.right, 'right')}"
+    return f'<div class="cols apart">{columns}{below}</div>'
 
 
 def _column(steps: Sequence[Step], side: str) -> str:

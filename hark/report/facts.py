@@ -1,7 +1,7 @@
 """What a report says of a run, gathered from its events in one reading; no markup and no IO here.
 
 What always holds: any events give facts; lists are bounded (`MAX_*`), and what was not kept is counted. Bodies
-are not kept.
+are kept of steps alone, for a run that is laid beside another, and no more than `MAX_BODIES` of them.
 """
 
 from collections import Counter
@@ -15,6 +15,7 @@ from hark.conversation import loose
 from hark.conversation.exchanges import Heard
 from hark.conversation.model import ModelCall
 from hark.describe import line
+from hark.replay.packed import plain
 from hark.replay.recorded import Frame
 
 MAX_BARS: Final = 200_000  # exchanges that a timeline counts
@@ -24,6 +25,9 @@ MAX_LISTED: Final = 1_000  # denials, and uses of secrets, by name
 MAX_STEPS: Final = 20_000
 MAX_BRANCHES: Final = 100  # a fork of a fork of a fork has three
 MAX_MODELS: Final = 1_000  # by name
+MAX_BODY: Final = 1 << 16  # bytes of one
+MAX_BODIES: Final = 16 << 20  # bytes of all
+MAX_PATCH: Final = 1 << 13  # bytes of a patch that is shown
 MAX_NAME: Final = 400  # characters of a name or reason that is kept
 
 DENIAL: Final = "denials"
@@ -75,6 +79,8 @@ class Step(NamedTuple):
     key: str
     words: str
     tone: str = ""
+    body: bytes | None = None
+    """What it says, of a message, as far as it is kept; `key` then ends with a word for it."""
 
 
 @dataclass(slots=True)
@@ -100,7 +106,7 @@ class Facts:
     secrets: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     """(name, host) -> first event, number of uses."""
     branches: list[tuple[int, int, ev.Branch]] = field(default_factory=list)
-    """Without what they draw from and with no more of the patch than whether there is one."""
+    """Without what they draw from, and without a patch that is too long to be shown."""
     steps: list[Step] = field(default_factory=list)
     steps_left_out: int = 0
     model_calls: int = 0
@@ -111,6 +117,7 @@ class Facts:
     uncounted: int = 0
     """Answers of models that say no number of tokens."""
     tool_calls: int = 0
+    _room: int = MAX_BODIES
 
     def count(self, kind: int, time_ns: int) -> None:
         """Count the next event."""
@@ -145,7 +152,8 @@ class Facts:
             case ev.Input():
                 self._mark(INPUT, frame, line(event))
             case ev.Branch() if len(self.branches) < MAX_BRANCHES:
-                kept = event._replace(patch=event.patch[:1], note=event.note[:MAX_NAME], side="")
+                patch = event.patch if len(event.patch) <= MAX_PATCH else event.patch[:1]
+                kept = event._replace(patch=patch, note=event.note[:MAX_NAME], seed=b"")
                 self.branches.append((frame.seq, frame.time_ns, kept))
             case ev.FileResult():
                 self._step(frame, f"file {event.path} {event.hash.hex()} {event.mode}", f"left {line(event)}")
@@ -197,6 +205,7 @@ class Facts:
             frame,
             f"mcp {event.server} {event.from_agent} {_digest(event.data)}",
             f"tool server {line(event)}",
+            body=event.data,
         )
 
     def _mark(self, lane: str, frame: Frame, words: str) -> None:
@@ -210,7 +219,8 @@ class Facts:
         asked = f"{heard.method} {heard.host}{heard.path}"
         tone = "denied" if heard.refused else "model" if call else ""
         frame = Frame(heard.seq, heard.time_ns, None)
-        self._step(frame, f"asked {asked} {_digest(heard.body)}", f"{asked}{_said(call)}", tone)
+        body = plain(heard.headers, heard.body)
+        self._step(frame, f"asked {asked} {_digest(heard.body)}", f"{asked}{_said(call)}", tone, body=body)
         if heard.ended_ns is not None and heard.ended_seq is not None:
             end = Frame(heard.ended_seq, heard.ended_ns, None)
             words = (
@@ -218,13 +228,19 @@ class Facts:
                 if heard.refused
                 else f"answered {heard.status}{_replied(call)}"
             )
-            self._step(end, f"answered {heard.status} {_digest(heard.answer)}", words, tone)
+            answer = plain(heard.answer_headers, heard.answer)
+            key = f"answered {heard.status} {_digest(heard.answer)}"
+            self._step(end, key, words, tone, body=answer)
 
-    def _step(self, frame: Frame, key: str, words: str, tone: str = "") -> None:
+    def _step(self, frame: Frame, key: str, words: str, tone: str = "", *, body: bytes | None = None) -> None:
         if not self.stepwise:
             return
         if len(self.steps) < MAX_STEPS:
-            self.steps.append(Step(frame.seq, frame.time_ns, key[:400], words[:240], tone))
+            kept = None if body is None else body[: min(MAX_BODY, self._room)]
+            self._room -= len(kept or b"")
+            if len(key) > MAX_NAME:  # its end says what it is
+                key = f"{key[: MAX_NAME - 24]}{key[-24:]}"
+            self.steps.append(Step(frame.seq, frame.time_ns, key, words[:240], tone, kept))
         else:
             self.steps_left_out += 1
 

@@ -86,6 +86,11 @@ padding:.13rem .3rem;font-size:.88rem;border-radius:4px}
 .cols{display:grid;grid-template-columns:1fr 1fr;gap:0 1.4rem}.cols.head{position:sticky;top:0;background:var(--page);
 padding:.4rem 0;border-bottom:1px solid var(--rule)}
 .cols.apart{background:var(--soft);border-radius:6px;padding:.3rem .7rem;margin:.4rem 0}
+.changed{grid-column:1/-1;border-top:1px solid var(--rule);margin:.25rem 0 .2rem;padding:.3rem 0 0;min-width:0}
+.changed .note{margin:.2rem 0}pre.was{margin:.2rem 0;white-space:pre-wrap;overflow-wrap:anywhere}
+del,ins{text-decoration:none;overflow-wrap:anywhere}pre.was del,pre.was ins{display:block}
+del{color:var(--denied)}del::before{content:"\\2212\\00a0"}ins{color:var(--link)}ins::before{content:"+\\00a0"}
+ul.patch{margin:.2rem 0 .6rem;padding-left:1.2rem;color:var(--branch)}
 .steps{list-style:none;margin:0;padding:.2rem 0;font-size:.9rem}.steps li{padding:.2rem 0}
 .steps b{font-weight:400;color:var(--dim)}.steps i{font-style:normal;color:var(--dim);font-variant-numeric:tabular-nums}
 .steps .denied{color:var(--denied)}.steps .none{color:var(--dim)}

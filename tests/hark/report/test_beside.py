@@ -50,3 +50,18 @@ def test_a_parent_is_confirmed_by_its_root_and_else_a_claim(tmp_path: Path) -> N
     other = laid.beside(fork, run, "f", "r", (b"p" * 32, b"q" * 32))
     assert "confirmed" not in other
     assert f"The left run claims to be a fork of the bundle with root {'70' * 32}" in other
+
+
+def test_a_fork_shows_what_was_patched_and_what_came_of_it(tmp_path: Path) -> None:
+    run = made(tmp_path / "run.hark").facts
+    patch = b'{"replace": "<a text>", "with": "another"}'
+    branch = ev.Branch(b"p" * 32, 4, "response", patch=patch, exchange=1)
+    fork = made(tmp_path / "fork.hark", branch, *events(obeys=False)).facts
+    of_fork = laid.beside(fork, run, "fork.hark", "run.hark", (b"q" * 32, b"p" * 32))
+    of_run = laid.beside(run, fork, "run.hark", "fork.hark", (b"p" * 32, b"q" * 32))
+    for page in (of_fork, of_run):
+        assert "<del>&lt;a text&gt;</del> → <ins>another</ins>" in page
+        assert "<del>run.hark</del> <ins>fork.hark</ins>" in page
+        assert '<div class="changed">' in page
+    same = laid.beside(run, run, "a", "b", (b"p" * 32, b"p" * 32))
+    assert '<div class="changed">' not in same

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import events as ev
+from hark.replay.recorded import Frame
 from hark.report import facts
-from hark.report.facts import DENIAL, SECRET
+from hark.report.facts import DENIAL, SECRET, Facts
 from tests.hark.report.story import events, made
 
 
@@ -41,3 +42,11 @@ def test_a_run_cannot_have_more_kept_by_many_branches_or_long_reasons(tmp_path: 
     assert len(found.branches) == facts.MAX_BRANCHES
     assert found.kinds[49] == 2 * facts.MAX_BRANCHES
     assert len(repr(found.branches[0])) + len(repr(found.denials[0])) < 3_000
+
+
+def test_bodies_are_kept_up_to_a_bound_of_all() -> None:
+    found = Facts()
+    found._room = 5
+    for seq in range(3):
+        found.take(Frame(seq, seq, ev.McpMessage("notes", data=b"abc")))
+    assert [step.body for step in found.steps] == [b"abc", b"ab", b""]
