@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from hark.errors import PolicyError
 from hark.plan import nesting, policy_file, project
 from hark.repeatable import determinism
 from hark.running import summary
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from hark.plan.preparation import Prepared
     from hark.policy.model import Policy
     from hark.running.filing import Files
+    from hark.running.left import Left
     from launcher.pages import Log
     from launcher.report import Ended
     from mediator.ledger import Summary
@@ -41,8 +41,8 @@ class Parting:
     """What the agent's shims said; None where it had none."""
     say: Callable[[str], None]
     show: Callable[[str], None]
-    is_kept: bool = True
-    """Whether what the agent worked on stays: nobody acts on what stands in a copy that is thrown away."""
+    left: Left | None
+    """What the agent has left; None where that does not stay: nobody acts on a copy that is thrown away."""
 
     def tell(
         self,
@@ -57,11 +57,8 @@ class Parting:
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
-        services: list[str] = []
-        for path, count in self._changes(before, services).items() if self.is_kept else ():
-            self.say(summary.acted_on(self._named(path), count))
-        for path in services:
-            self.say(summary.listened_on(self._named(path)))
+        if self.left is not None:
+            self._tell_left(self.left, before)
         for line in determinism.said(self.prepared.controlled, self.log, ended.unreached):
             self.say(line)
         for line in () if self.files is None else self.files.said():
@@ -83,18 +80,20 @@ class Parting:
     def _named(self, path: str) -> str:
         return os.path.relpath(path, self.prepared.plan.workdir)
 
-    def _changes(self, before: dict[str, bytes], services: list[str]) -> dict[str, int]:
-        """Return what other programs act on and the agent has changed or made, with numbers of files.
-
-        `services` is given the sockets of others that have appeared.
-        """
-        surveyed = self.prepared.project
-        found = project.changes(surveyed.watched, before, project.fingerprints(surveyed.watched))
-        try:
-            return found | project.made_since(surveyed, services)
-        except PolicyError as error:
-            self.say(f"what the agent made was not looked through: {error}")
-            return found
+    def _tell_left(self, left: Left, before: dict[str, bytes]) -> None:
+        """Say what other programs act on and the agent has changed or made, and what has another name now."""
+        if left.unsearched:
+            self.say(f"what the agent made was not looked through: {left.unsearched}")
+        watched = self.prepared.project.watched
+        found = project.changes(watched, before, project.fingerprints(watched)) | left.made
+        moved = {one.path for one in left.aside if one.now}
+        for path, count in found.items():
+            if path not in moved:
+                self.say(summary.acted_on(self._named(path), count))
+        for one in left.aside:
+            self.say(summary.put_aside(self._named(one.path), one.now and self._named(one.now)))
+        for path in left.services:
+            self.say(summary.listened_on(self._named(path)))
 
     def _show_meant(self) -> None:
         """Show what would let the agent reach a service of this machine that its command names."""

@@ -21,6 +21,7 @@ from hark.bundle import outcome
 from hark.bundle.lineage import ORIGINAL, Lineage
 from hark.errors import ConfinementError, HarkError, LimitError, RecordError
 from hark.plan import policy_file, project
+from hark.plan.caller import home_of
 from hark.plan.preparation import Options, Prepared, prepare
 from hark.repeatable import determinism
 from hark.running import summary
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from hark.plan.follow import Follower
     from hark.policy.model import Policy
     from hark.repeatable.piecemeal import Piecemeal
+    from hark.running.left import Left
     from launcher.surroundings import Surroundings
     from mediator.ca import RunCA
     from mediator.config import MediatorConfig, Recorder
@@ -113,6 +115,7 @@ class Run:
         """Done while the agent starts. MUST be quick: nobody waits for the agent's end until it returns."""
         self.began_at = 0
         """Unix nanoseconds at which the times of the record's events begin to count."""
+        self.left: Left | None = None
         self.is_kept = True
         """Whether what the agent worked on is there when it has ended."""
         self.lies_at = place.path
@@ -195,8 +198,11 @@ class Run:
             self._seal(writer, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
             raise refusal from error
         try:
-            ended = self._attend(mediator)
-            self._close(writer, ended)
+            try:
+                ended = self._attend(mediator)
+                self._close(writer, ended)
+            finally:
+                self.left = self._looked_through()
             code = self._finish(writer, ended)
             self.tell(mediator, ended, before, folders, code)
         except HarkError:
@@ -205,6 +211,14 @@ class Run:
             # The agent's own exit code must not be mistaken for a bug of ours, nor the other way round.
             raise RecordError(f"{type(error).__name__} in hark itself ended the run: {error}") from error
         return code
+
+    def _looked_through(self) -> Left | None:
+        """Look through what the agent has left, where that stays, and put aside what git would run."""
+        if not self.is_kept:
+            return None
+        from hark.running.left import looked_through
+
+        return looked_through(self.prepared.project, self.prepared.policy.unprotect, home_of(self.environ))
 
     def _close(self, writer: Writer, ended: Ended) -> None:
         """Record what is known at the end; what the record has no room for has ended the run already."""
@@ -225,7 +239,7 @@ class Run:
     ) -> None:
         """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
         log = self.boundary.log if self.plan.shim else None
-        parting = Parting(self.prepared, self.policy, self.files, log, self.say, self.show, self.is_kept)
+        parting = Parting(self.prepared, self.policy, self.files, log, self.say, self.show, self.left)
         parting.tell(mediator.summary(), ended, before, folders, code)
 
     def _attend(self, mediator: Mediator) -> Ended:

@@ -52,6 +52,13 @@ def acted_on(name: str, count: int) -> str:
     return f"the agent changed {visible(name)}{files}, which other programs act on; look before they do"
 
 
+def put_aside(name: str, now: str) -> str:
+    """Return the sentence for what git would have run or followed, and has another name now, or has not."""
+    if not now:
+        return f"git may run what the agent left in {visible(name)}: it could not be renamed; remove it first"
+    return f"git would have obeyed {visible(name)}, which the agent left: it is called {visible(now)} now"
+
+
 def kept_back(names: Iterable[str]) -> Iterator[str]:
     """Yield the sentence for a run that failed where files of the project are masked; bundles aside."""
     hidden = [name for name in names if not name.endswith(SUFFIX)]

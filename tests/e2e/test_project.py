@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 
 import pytest
 
@@ -33,6 +34,41 @@ def test_a_repository_with_a_hook_and_settings_of_other_agents_that_the_agent_ma
     named = {line.split()[4].rstrip(",") for line in said}
     assert named == {"deep/CLAUDE.md", "sub/.git", "deep/er/.vscode"}
     assert all(line.endswith("which other programs act on; look before they do") for line in said)
+
+
+PLANT = """
+git init -q build && printf '[core]\\n\\tfsmonitor = touch ../ran; false\\n' > build/.git/config
+echo ../build/.git > .git/commondir
+git init -q src && printf '#!/bin/sh\\ntouch ../ran\\n' > src/.git/hooks/pre-commit
+chmod +x src/.git/hooks/pre-commit; git init -q --bare good.git; touch planted
+"""
+
+
+@pytest.mark.parametrize("end", ["", "sleep 600"], ids=["by itself", "by a limit"])
+def test_git_run_later_runs_nothing_that_the_agent_left_and_what_git_made_stays(at: Desk, end: str):
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "safe.directory=*")
+        subprocess.run(["git", *who, *words], cwd=at.project, capture_output=True, check=False)
+
+    git("init", "-q", "-b", "main")
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", f"{at.user.uid}:{at.user.gid}", at.project], check=True)
+    at.write("policy.toml", '[limits]\ntime = "20s"\n' if end else "")
+    ended = at.run("-policy=policy.toml", "--", "sh", "-c", PLANT + end)
+    assert (at.project / "planted").exists()
+    assert "git would have obeyed .git/commondir, which the agent left: it is called" in ended.stderr
+    assert "git would have obeyed src/.git/hooks, " in ended.stderr
+    assert "git would have obeyed build/.git/config, " in ended.stderr
+    git("status")
+    git("-C", "src", "commit", "--allow-empty", "-m", "x")
+    git("-C", "build", "status")
+    assert not (at.project / "ran").exists()
+    assert (at.project / "good.git/HEAD").exists()
+    # The control: under their own names they run.
+    for name in ("src/.git/hooks", "build/.git/config"):
+        (at.project / f"{name}.kept-by-hark").rename(at.project / name)
+    git("-C", "src", "commit", "--allow-empty", "-m", "x")
+    assert (at.project / "ran").exists()
 
 
 @pytest.mark.parametrize("late", [True, False], ids=["late", "control: from the start"])

@@ -5,12 +5,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from hark.errors import PolicyError
 from hark.plan import project
+from hark.plan.disarming import PutAside
 from hark.policy.model import Policy
 from hark.repeatable.determinism import Determinism
+from hark.running.left import Left
 from hark.running.parting import EXIT_NOT_FOUND, Parting
 from launcher.report import Ended
 from mediator.ledger import Denied, Summary
@@ -26,7 +25,7 @@ def told(
     code: int = 0,
     argv: tuple[str, ...] = (),
     *,
-    kept: bool = True,
+    left: Left | None = Left(),  # noqa: B008
     **ended: Any,
 ) -> list[str]:
     """What is said of a run in a folder with a masked `.env`, and what is shown, behind `show: `."""
@@ -41,7 +40,13 @@ def told(
     )
     lines: list[str] = []
     parting = Parting(
-        prepared, Policy(), None, None, lines.append, lambda line: lines.append(f"show: {line}"), kept
+        prepared,
+        Policy(),
+        None,
+        None,
+        lines.append,
+        lambda line: lines.append(f"show: {line}"),
+        left,
     )
     parting.tell(found, Ended(code=code, **ended), {}, {}, code)
     return lines
@@ -91,16 +96,20 @@ def test_paths_are_named_as_the_project_has_them(tmp_path: Path) -> None:
 def test_of_a_copy_that_is_thrown_away_nothing_is_said_that_others_might_act_on(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("all:\n")
     assert any("Makefile" in line for line in told(tmp_path))
-    assert not any("Makefile" in line for line in told(tmp_path, kept=False))
+    assert not any("Makefile" in line for line in told(tmp_path, left=None))
 
 
-def test_a_project_that_cannot_be_looked_through_is_said_and_the_rest_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: object) -> None:
-        raise PolicyError("too many files")
-
-    monkeypatch.setattr(project, "made_since", fails)
-    lines = told(tmp_path, DENIED)
+def test_a_project_that_cannot_be_looked_through_is_said_and_the_rest_is_told(tmp_path: Path) -> None:
+    lines = told(tmp_path, DENIED, left=Left(unsearched="too many files"))
     assert "what the agent made was not looked through: too many files" in lines
-    assert lines[-1].startswith("show: ")
+    assert any("evil.example" in line for line in lines)
+
+
+def test_what_was_put_aside_is_told_once_and_what_could_not_be_too(tmp_path: Path) -> None:
+    hooks, config = f"{tmp_path}/sub/.git/hooks", f"{tmp_path}/sub/.git/config"
+    aside = (PutAside(hooks, f"{hooks}.kept-by-hark"), PutAside(config, ""))
+    lines = told(tmp_path, left=Left({hooks: 1, config: 1}, aside=aside))
+    (line,) = [line for line in lines if "sub/.git/hooks" in line]
+    assert "it is called sub/.git/hooks.kept-by-hark now" in line
+    assert any("sub/.git/config: it could not be renamed" in line for line in lines)
+    assert sum("sub/.git/config" in line for line in lines) == 2

@@ -1,0 +1,180 @@
+"""The attack: git run later in the project runs nothing that an agent left there. By git itself."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hark.plan.disarming import ASIDE, disarm
+from hark.plan.project import survey
+from hark.running.left import made_in
+
+WHO = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "protocol.file.allow=always")
+CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = touch {ran}; false\n"
+
+
+def git(cwd: Path, *words: str) -> str:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {"HOME": "/nonexistent"}
+    done = subprocess.run(
+        ["git", *WHO, *words], cwd=cwd, capture_output=True, text=True, env=env, check=False
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "file").write_text("x")
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "x")
+    return project
+
+
+def hook(folder: Path, ran: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("pre-commit", "post-checkout", "post-index-change", "reference-transaction"):
+        (folder / name).write_text(f"#!/bin/sh\ntouch {ran}\n")
+        (folder / name).chmod(0o755)
+
+
+def evil(folder: Path, ran: Path) -> Path:
+    """Make a repository whose configuration runs something at `git status`."""
+    git(folder.parent, "init", "-q", str(folder))
+    (folder / ".git" / "config").write_text(CONFIG.format(ran=ran))
+    return folder / ".git"
+
+
+def commondir(tree: Path, ran: Path) -> Path:
+    evil(tree / "build", ran)
+    (tree / ".git" / "commondir").write_text("../build/.git\n")
+    return tree
+
+
+def new_repository(tree: Path, ran: Path) -> Path:
+    evil(tree / "src", ran)
+    return tree / "src"
+
+
+def new_hooks(tree: Path, ran: Path) -> Path:
+    git(tree, "init", "-q", "other")
+    hook(tree / "other" / ".git" / "hooks", ran)
+    return tree / "other"
+
+
+def a_file_that_leads_below_git(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / ".git" / "deep")
+    (tree / "src" / ".git").write_text("gitdir: ../.git/deep\n")
+    return tree / "src"
+
+
+def a_link(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / "plain")
+    (tree / "src" / ".git").symlink_to("../plain")
+    return tree / "src"
+
+
+def a_module(tree: Path, ran: Path) -> Path:
+    (tree / ".git" / "modules" / "a").mkdir(parents=True)
+    os.rename(evil(tree / "x", ran), tree / ".git" / "modules" / "a" / "b")
+    (tree / "src" / ".git").write_text("gitdir: ../.git/modules/a/b\n")
+    return tree / "src"
+
+
+def a_worktree(tree: Path, ran: Path) -> Path:
+    git(tree, "worktree", "add", "-q", "wt")
+    (tree / ".git" / "worktrees" / "wt" / "commondir").write_text(f"{evil(tree / 'x', ran)}\n")
+    return tree / "wt"
+
+
+def bare(tree: Path, ran: Path) -> Path:
+    git(tree, "init", "-q", "--bare", "repo")
+    (tree / "repo" / "config").write_text(
+        CONFIG.format(ran=ran).replace("bare = false", f"worktree = {tree}/src")
+    )
+    return tree / "repo"
+
+
+def unlisted(tree: Path, ran: Path) -> Path:
+    evil(tree / "src", ran)
+    (tree / "src").chmod(0o311)
+    return tree / "src"
+
+
+def unwritable(tree: Path, ran: Path) -> Path:
+    evil(tree / "src", ran).chmod(0o555)
+    return tree / "src"
+
+
+PLANTED: list[Callable[[Path, Path], Path]] = [
+    commondir, new_repository, new_hooks, a_file_that_leads_below_git, a_link, a_module, a_worktree, bare,
+    unlisted, unwritable,
+]  # fmt: skip
+
+
+def ordinary(place: Path) -> None:
+    git(place, "status")
+    git(place, "commit", "-q", "--allow-empty", "-m", "later")
+    git(place, "checkout", "-q", "-b", "later")
+
+
+@pytest.mark.parametrize("safe", [True, False], ids=["disarmed", "control: as it was left"])
+@pytest.mark.parametrize("plant", PLANTED)
+def test_git_run_later_executes_nothing_that_was_planted(
+    tree: Path, plant: Callable[[Path, Path], Path], safe: bool
+) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    ran = tree.parent / "ran"
+    place = plant(tree, ran)
+    if safe:
+        ran.unlink(missing_ok=True)
+        done = disarm(surveyed, made_in(surveyed, []), (), "/nowhere")
+        assert done
+        assert all(one.now.endswith(ASIDE) and os.path.lexists(one.now) for one in done)
+    ran.unlink(missing_ok=True)
+    ordinary(place)
+    ordinary(tree)
+    assert ran.exists() is not safe
+
+
+def test_what_git_itself_makes_stays_and_works(tree: Path) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    git(tree, "init", "-q", "-b", "main", "other")
+    git(tree / "other", "commit", "-q", "--allow-empty", "-m", "x")
+    git(tree, "submodule", "add", "-q", str(tree / "other"), "sub")
+    git(tree, "worktree", "add", "-q", "wt")
+    git(tree, "clone", "-q", "other", "copy")
+    git(tree, "clone", "-q", "--bare", "other", "bare.git")
+    git(tree, "commit", "-q", "-m", "all of it")
+    assert disarm(surveyed, made_in(surveyed, []), (), "/nowhere") == []
+    for place in ("sub", "wt", "copy", "other", "."):
+        assert "later" in git(tree / place, "commit", "--allow-empty", "-m", "later")
+
+
+def test_what_the_operator_does_not_protect_stays(tree: Path) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ("other/.git",))
+    new_hooks(tree, tree.parent / "ran")
+    assert disarm(surveyed, made_in(surveyed, []), ("other/.git",), "/nowhere") == []
+
+
+def test_folders_of_hooks_that_were_configured_and_not_there_are_put_aside(tree: Path) -> None:
+    git(tree, "config", "core.hooksPath", ".githooks")
+    git(tree, "config", "include.path", "../extra")
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    hook(tree / ".githooks", tree.parent / "ran")
+    (tree / "extra").write_text("[core]\n\tpager = sh\n")
+    found = {one.path for one in disarm(surveyed, made_in(surveyed, []), (), "/nowhere")}
+    assert found == {f"{tree}/.githooks", f"{tree}/extra"}
+
+
+def test_nothing_outside_of_the_project_is_renamed(tree: Path, tmp_path: Path) -> None:
+    outside = evil(tmp_path / "outside", tmp_path / "ran")
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    (tree / "src" / ".git").symlink_to(outside)
+    (tree / "a").mkdir()
+    (tree / "a" / ".git").write_text(f"gitdir: {outside}\n")
+    assert disarm(surveyed, made_in(surveyed, []), (), "/nowhere") == []
+    assert (outside / "config").exists()
