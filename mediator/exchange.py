@@ -141,6 +141,8 @@ class Exchange(Asking, Answering):
                 yield from self._on_head_over()
             case AnswerFailed():
                 yield from self._on_played_end(event.reason)
+            case events.Wakeup():
+                pass  # asked for while a body was under way, which has ended since: nothing is held
             case RequestProtocolError() | ResponseProtocolError():
                 yield from self._on_hush(from_agent=isinstance(event, RequestProtocolError))
             case _:

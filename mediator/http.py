@@ -314,9 +314,9 @@ class AgentHttp(HttpLayer):
         if exchange.backlog or server is None:
             return bool(exchange.backlog)
         start = self.connections.get(server)
-        if isinstance(start, UpstreamStart) and isinstance(start.spoken, UpstreamHttp2):
-            return start.spoken.waiting(stream_id) > BACKED_UP
-        return self._unsent(server) > BACKED_UP
+        spoken = start.spoken if isinstance(start, UpstreamStart) else None
+        waits = spoken.waiting(stream_id) if isinstance(spoken, UpstreamHttp2) else 0
+        return max(waits, self._unsent(server)) > BACKED_UP  # who has wide windows need not read either
 
     def _stuck_at_agent(self, spoken: UpstreamHttp2, ours: int) -> bool:
         agent = self.connections.get(self.context.client)

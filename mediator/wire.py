@@ -162,8 +162,9 @@ class _TrailingConnection(Http1Connection):
         yield from super().send(event)
 
     def make_pipe(self) -> CommandGenerator[None]:
-        """Read no more HTTP. What came already belongs to what follows, line breaks at its beginning too."""
+        """Read and write no more HTTP. What came already belongs to what follows, line breaks included."""
         self.state = self.passthrough
+        self._chunked = False  # that was the message before it
         waiting = self.buf.maybe_extract_at_most(len(self.buf)) if self.buf else None
         if waiting:
             yield from self.state(events.DataReceived(self.conn, bytes(waiting)))

@@ -37,18 +37,20 @@ from mediator.wire import MAX_INTERIM, InterimHeaders
 MAX_RESETS: Final = 200  # more than requests that end: twice the streams that may be open (CVE-2023-44487)
 _PROTOCOL_ERROR: Final = 1  # RFC 9113, 7
 _ENHANCE_YOUR_CALM: Final = 11
+_NOT_TAKEN: Final = "the server went away before it took the request"
 
 
 class _Closing(Http2Connection):
     """Closes with streams under way: exchanges may answer by ending them. Before either side's class."""
 
     def close_connection(self, msg: str) -> CommandGenerator[None]:
-        """Close, and tell each exchange; the table of streams may change meanwhile."""
-        yield commands.CloseConnection(self.conn)
-        for stream_id in list(self.streams):
-            yield ReceiveHttp(self.ReceiveProtocolError(stream_id, msg, self.ReceiveProtocolError.code))
+        """Close, and tell each exchange. What they say to that comes too late for this connection."""
+        under_way = list(self.streams)
         self.streams.clear()
         self._handle_event = self.done  # type: ignore[method-assign]
+        yield commands.CloseConnection(self.conn)
+        for stream_id in under_way:
+            yield ReceiveHttp(self.ReceiveProtocolError(stream_id, msg, self.ReceiveProtocolError.code))
 
 
 class AgentHttp2(_Closing, Http2Server):
@@ -158,17 +160,26 @@ class UpstreamHttp2(_Closing, Http2Client):
     def _leave(self, last: int) -> CommandGenerator[bool]:
         """Give up what the server will not answer, and wait for the rest."""
         self.leaving = True
-        refused = [ours for ours in self.streams if ours > last]
-        for theirs in list(self.stream_queue):  # those have no number of ours yet, and get one that none has
-            del self.stream_queue[theirs]
-            self.their_stream_id[-theirs] = theirs
-            refused.append(-theirs)
+        refused = [*(ours for ours in self.streams if ours > last), *self._unqueued()]
         for ours in refused:
             self.streams.pop(ours, None)
             self._under_way.discard(ours)
-            why = "the server went away before it took the request"
-            yield ReceiveHttp(ResponseProtocolError(ours, why, ErrorCode.GENERIC_SERVER_ERROR))
+            yield ReceiveHttp(ResponseProtocolError(ours, _NOT_TAKEN, ErrorCode.GENERIC_SERVER_ERROR))
         return (yield from self._left())
+
+    def close_connection(self, msg: str) -> CommandGenerator[None]:
+        """Close, and tell those too that wait until the server takes more: they would wait for good."""
+        waiting = self._unqueued()
+        yield from super().close_connection(msg)
+        for ours in waiting:
+            yield ReceiveHttp(ResponseProtocolError(ours, _NOT_TAKEN, ErrorCode.GENERIC_SERVER_ERROR))
+
+    def _unqueued(self) -> list[int]:
+        """Take out all that wait. They have no number of ours yet, and get one that none has."""
+        waiting = list(self.stream_queue)
+        self.stream_queue.clear()
+        self.their_stream_id.update({-theirs: theirs for theirs in waiting})
+        return [-theirs for theirs in waiting]
 
     def _left(self) -> CommandGenerator[bool]:
         if not self.leaving or self._under_way:

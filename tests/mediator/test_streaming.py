@@ -6,6 +6,7 @@ import contextlib
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +23,7 @@ from hark.bundle.events import (
     PolicyLoaded,
     WebSocketMessage,
 )
-from hark.policy.model import Body, Policy, Rule
+from hark.policy.model import Body, Policy, Rule, Surface
 from tests.fakes.raw import RawServer, Serve, echo, raw_server, read_all, rudely
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import certified
@@ -422,3 +423,25 @@ def test_a_slow_reader_slows_the_server_down() -> None:
         sock.recv(100)
         assert settled(lambda: len(sent)) < 256
         sock.close()
+
+
+def test_a_request_in_chunks_is_followed_by_bytes_as_they_are() -> None:
+    """A piece that could begin a placeholder waits a moment for its rest; the server may switch within it."""
+
+    def serve(connection: socket.socket) -> None:
+        got = b""
+        while not got.endswith(b"0\r\n\r\n"):
+            got += connection.recv(1)
+        connection.sendall(AGREED)
+        echo(connection)
+
+    ask = HEAD + b"Upgrade: tcp\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab%s\r\n" % PLACEHOLDER[:1].encode()
+    with before(serve, secrets=(secret(VALUE, API, surfaces=tuple(Surface)),)) as (rig, _):
+        for _ in range(5):
+            with opened(rig, ask) as sock:
+                sock.sendall(b"0\r\n\r\n")
+                assert until(sock, b"\r\n\r\n") == SAID
+                time.sleep(0.1)  # five times that moment
+                sock.sendall(b"x")
+                assert until(sock, b"x") == b"x"
+        assert rig.fatal == []

@@ -532,3 +532,85 @@ def test_a_server_that_takes_its_window_back_is_waited_for() -> None:
     assert b"".join(sent) == b"x" * 1000 + b"y" * 5000
     assert answer.body == b"all of it"
     assert rig.fatal == []
+
+
+def closes(peer: Peer) -> None:
+    peer.sock.shutdown(socket.SHUT_RDWR)
+
+
+def breaks_the_protocol(peer: Peer) -> None:
+    peer.sock.sendall(DataFrame(3, b"no head yet").serialize())
+
+
+def goes_away(peer: Peer) -> None:
+    peer.sock.sendall(b"\0\0\x08\x07\0\0\0\0\0" + b"\0\0\0\3" + b"\0" * 4)
+    peer.answer(3)
+
+
+@pytest.mark.parametrize(
+    ("end", "first"), [(closes, 502), (breaks_the_protocol, 502), (goes_away, 200), (Peer.answer, 200)]
+)
+def test_requests_that_wait_until_a_server_takes_more_end_with_its_connection(end: Any, first: int) -> None:
+    """Else their agent waits for good, and the run ends once it does not. The last is the control."""
+    sent = threading.Event()
+
+    def react(peer: Peer, event: h2.events.Event) -> None:
+        path = dict(getattr(event, "headers", None) or {}).get(b":path")
+        if path == b"/before":
+            peer.h2.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: 1})
+            peer.answer(event.stream_id)
+        elif path == b"/first":
+            assert sent.wait(60)
+            end(peer) if end is not Peer.answer else peer.answer(event.stream_id)
+        elif path is not None:
+            peer.answer(event.stream_id)
+
+    with pair(react) as (rig, client, _):
+        client.wait(client.ask("/before"))
+        streams = [client.ask(path) for path in ("/first", "/second", "/third")]
+        rig.recorder.wait_for(LlmRequest, 4)
+        sent.set()
+        answers = client.wait(*streams)
+        rig.recorder.wait_for(LlmResponseEnd, 4)
+    later = 200 if end is Peer.answer else 502
+    assert [answer.status for answer in answers] == [first, later, later]
+    assert rig.fatal == []
+
+
+def test_a_server_with_wide_windows_that_reads_nothing_fills_no_memory_of_ours() -> None:
+    """What it grants is not what it takes: an agent may send what is on its way, the rest once it is read."""
+    reading = threading.Event()
+
+    def react(peer: Peer, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.RequestReceived):
+            peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+            peer.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**31 - 1})
+            peer.h2.increment_flow_control_window(2**30)
+            peer.flush()
+        if isinstance(event, h2.events.DataReceived):
+            assert reading.wait(60)
+        if isinstance(event, h2.events.StreamEnded):
+            peer.answer(event.stream_id or 0, b"all of it")
+
+    with pair(react) as (rig, client, _):
+        stream, sent = client.begin("/", length=None), 0
+        client.sock.settimeout(3)
+        with suppress(TimeoutError):
+            while sent < 32 * STREAM_WINDOW:
+                while (room := min(client.h2.local_flow_control_window(stream), 16384)) == 0:
+                    client.h2.receive_data(client.sock.recv(65536))
+                client.more(stream, b"x" * room)
+                sent += room
+        held = sent
+        reading.set()
+        client.sock.settimeout(60)
+        while sent < 32 * STREAM_WINDOW:
+            while (room := min(client.h2.local_flow_control_window(stream), 16384)) == 0:
+                client.h2.receive_data(client.sock.recv(65536))
+            client.more(stream, b"x" * room)
+            sent += room
+        client.more(stream, b"", last=True)
+        (answer,) = client.wait(stream)
+    assert answer.body == b"all of it"
+    assert held < 24 * STREAM_WINDOW  # the system's own buffers take some megabytes
+    assert rig.fatal == []
