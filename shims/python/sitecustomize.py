@@ -15,6 +15,9 @@ language says. Not reached: numpy's old global functions are seeded, but shared;
 thread, from the preloaded library; what several processes take from one queue. Clocks are that library's alone.
 
 `python -I`, `-E` and `-S` do not load this file. The syntax is what every Python 3 and 2.7 can read.
+
+PYTEST_DONT_REWRITE: an editable hark lists this file among those of a pytest plugin, and pytest would warn that it
+was imported before its assertions could be rewritten.
 """
 
 import sys

@@ -43,6 +43,7 @@ def run(at: Desk, *words: str) -> tuple[int, str]:
 def test_a_test_is_recorded_once_replayed_and_failed_by_what_differs(rootless: Desk) -> None:
     at = rootless
     at.write("test_it.py", TEST)
+    at.write("pytest.ini", "[pytest]\nfilterwarnings = error\n")
     bundle = at.project / "it.hark"
     with serving("api.example", tls=False) as upstream:
 
@@ -55,6 +56,8 @@ def test_a_test_is_recorded_once_replayed_and_failed_by_what_differs(rootless: D
         at.write("test_it.py", TEST.replace('b"hello"', 'b"other"'))
         code, said = run(at, "--hark-record=once")
         assert (code, "the recording failed" in said, bundle.exists()) == (1, True, False), said
+        assert "assert b'hello' == b'other'" in said, said
+        assert "Warning" not in said, said
         at.write("test_it.py", TEST)
         code, said = run(at, "--hark-record=once")
         assert (code, "hark: 1 recorded" in said, bundle.exists()) == (0, True, True), said
