@@ -5,6 +5,7 @@ names the thing at fault and, where there is one, the next step; `hark.cli` prin
 Exit codes are those of the bundle format's "Exit codes" section.
 """
 
+import os
 from typing import ClassVar
 
 
@@ -90,3 +91,9 @@ class ReplayError(HarkError):
 
 class UntrustedError(ReplayError):
     """The bundle could be replayed, and nobody whom the caller trusts has said that it should be."""
+
+
+def no_place(cannot: str, error: OSError, variable: str) -> str:
+    """Say what cannot be done for want of a directory, why, and which variable names another."""
+    why = os.strerror(error.errno or 0).lower()
+    return f"cannot {cannot}: {why}; have HOME or {variable} name a directory of yours that has room"

@@ -24,7 +24,7 @@ from hark.bundle.tree_head import (
     parse_signing_key,
     public_key_to_pem,
 )
-from hark.errors import BundleError, PolicyError, UsageError
+from hark.errors import BundleError, PolicyError, UsageError, no_place
 
 HEX_DIGITS: Final = 2 * KEY_SIZE
 NAME_WORDS: Final = 6
@@ -148,11 +148,8 @@ def ensure_private_directory(path: str) -> None:
             os.mkdir(path, 0o700)
         info = os.stat(path)
     except OSError as error:
-        why = os.strerror(error.errno or 0).lower()
-        raise UsageError(
-            f"cannot make {path}, where hark keeps its key: {why}; have HOME or XDG_CONFIG_HOME name a "
-            "directory of yours that has room"
-        ) from None
+        what = f"make {path}, where hark keeps its key"
+        raise UsageError(no_place(what, error, "XDG_CONFIG_HOME")) from None
     _refuse_exposed(info, path, directory=True)
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from hark.bundle.disk import is_locked
 from hark.bundle.header import Header
 from hark.bundle.walk import AT_FOOTER, BundleFile
-from hark.errors import BundleError, PolicyError
+from hark.errors import BundleError, PolicyError, no_place
 from hark.ids import is_ulid
 
 SUFFIX: Final = ".hark"
@@ -54,11 +54,7 @@ def ensure_runs_directory(environ: Mapping[str, str]) -> str:
         os.makedirs(path, 0o700, exist_ok=True)
         info = os.lstat(path)
     except OSError as error:
-        why = os.strerror(error.errno or 0).lower()
-        raise PolicyError(
-            f"cannot keep bundles in {path}: {why}; have HOME or XDG_STATE_HOME name a directory of yours "
-            "that has room"
-        ) from None
+        raise PolicyError(no_place(f"keep bundles in {path}", error, "XDG_STATE_HOME")) from None
     if not stat.S_ISDIR(info.st_mode) or info.st_uid not in {os.geteuid(), 0}:
         raise PolicyError(f"cannot keep bundles in {path}: it is not a directory of yours")
     if info.st_mode & 0o077:

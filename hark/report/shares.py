@@ -13,9 +13,10 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from struct import Struct
 from tempfile import TemporaryFile
-from typing import BinaryIO, Final, NamedTuple, NoReturn, Self
+from typing import BinaryIO, Final, NamedTuple, Self
 
 from blake3 import blake3
 
@@ -23,6 +24,7 @@ from hark.bundle.frame import FRAME_OVERHEAD, Frame
 from hark.bundle.walk import BundleFile, Chunk
 from hark.report.listing import GROUP, write
 from hark.unchanged import Unchanged
+from hark.verify.parallel import forked
 
 EVENTS: Final = 20 * GROUP  # of a share: a twentieth of a second
 MAX_SHARES: Final = 500  # their tasks fit into the smallest pipe, 4096 bytes
@@ -156,33 +158,21 @@ class Shares:
 
     def _fork(self) -> None:
         out = self._files.enter_context(TemporaryFile())  # noqa: SIM115
-        answers, answer = os.pipe()
-        try:
-            pid = os.fork()
-        except OSError:
-            os.close(answers)
-            os.close(answer)
-            raise
-        if pid == 0:
-            self._work(out, answer)
-        os.close(answer)
+        pid, answers = forked(partial(self._work, out))
         self._workers[pid] = os.fdopen(answers, "rb"), out
 
-    def _work(self, out: BinaryIO, answer: int) -> NoReturn:
-        """What another process does, until there are no tasks left. It leaves without anybody's clean-up."""
-        try:
-            with self._bundle.opened() as file:
-                at, before = file.first, 0
-                for number in self._tasks():
-                    walk = file.walk(at, number * self._size - before)
-                    for _ in walk:  # what others list
-                        pass
-                    at, before = walk.at, number * self._size
-                    share = self._list(file, number, out, at)
-                    out.flush()
-                    os.write(answer, _ANSWER.pack(number, share.at, share.size, share.digest))
-        finally:
-            os._exit(0)
+    def _work(self, out: BinaryIO, answer: int) -> None:
+        """What another process does, until there are no tasks left."""
+        with self._bundle.opened() as file:
+            at, before = file.first, 0
+            for number in self._tasks():
+                walk = file.walk(at, number * self._size - before)
+                for _ in walk:  # what others list
+                    pass
+                at, before = walk.at, number * self._size
+                share = self._list(file, number, out, at)
+                out.flush()
+                os.write(answer, _ANSWER.pack(number, share.at, share.size, share.digest))
 
 
 def _answered(answers: BinaryIO, out: BinaryIO) -> dict[int, Share]:

@@ -13,10 +13,10 @@ for another.
 import marshal
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from struct import Struct
-from typing import Any, BinaryIO, Final, NamedTuple, NoReturn
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from hark.bundle.walk import BundleFile
 from hark.verify.scan import Fault, Scan, scan_segment
@@ -45,6 +45,28 @@ def spare_workers() -> int:
     return min(len(os.sched_getaffinity(0)) - 1, MAX_WORKERS)
 
 
+def forked(work: Callable[[int], None]) -> tuple[int, int]:
+    """Have a new process do this work; return its id, and the descriptor that its answers come from.
+
+    `work` is given the descriptor that they go to. The process leaves without running anybody's clean-up,
+    whatever it ends with. Raises OSError where there is none to be had.
+    """
+    answers, out = os.pipe()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(answers)
+        os.close(out)
+        raise
+    if pid == 0:
+        try:
+            work(out)
+        finally:
+            os._exit(0)
+    os.close(out)
+    return pid, answers
+
+
 class Pool:
     """Workers over one file. `submit` tasks in order, then take `results` once.
 
@@ -60,7 +82,7 @@ class Pool:
         self._workers: list[tuple[int, int]] = []
         with suppress(OSError):
             for _ in range(workers):
-                self._workers.append(self._fork())
+                self._workers.append(forked(self._work))
 
     def submit(self, offset: int, seq: int, frames: int, chain: bytes) -> None:
         """Have a segment checked by whoever is free; the arguments are those of a `Task`."""
@@ -90,29 +112,12 @@ class Pool:
     def _scan(self, task: Task) -> Scan:
         return scan_segment(self._file, task.offset, task.seq, task.frames, task.chain)
 
-    def _fork(self) -> tuple[int, int]:
-        """Process id of a new worker, and the descriptor that its answers come from."""
-        answers, out = os.pipe()
-        try:
-            pid = os.fork()
-        except OSError:
-            os.close(answers)
-            os.close(out)
-            raise
-        if pid == 0:
-            self._work(out)
-        os.close(out)
-        return pid, answers
-
-    def _work(self, out: int) -> NoReturn:
-        """What a worker does, until there are no tasks left. It leaves without running anybody's clean-up."""
-        try:
-            os.close(self._give)
-            with os.fdopen(out, "wb") as pipe:
-                for task in self._queued():
-                    marshal.dump(_answer(task, self._scan(task)), pipe)
-        finally:
-            os._exit(0)
+    def _work(self, out: int) -> None:
+        """What a worker does, until there are no tasks left."""
+        os.close(self._give)
+        with os.fdopen(out, "wb") as pipe:
+            for task in self._queued():
+                marshal.dump(_answer(task, self._scan(task)), pipe)
 
 
 def _answer(task: Task, scan: Scan) -> tuple[Any, ...]:

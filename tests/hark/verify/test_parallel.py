@@ -12,7 +12,7 @@ from hark.bundle.synth import corrupt, synthesize
 from hark.bundle.walk import BundleFile
 from hark.verify import parallel, verify
 from hark.verify.facts import LARGE, _workers_for
-from hark.verify.parallel import Pool
+from hark.verify.parallel import Pool, forked
 from hark.verify.scan import BLOCK, Scan
 from tests.hark.bundle.bundles import KEY
 from tests.support.apart import in_a_copy
@@ -163,3 +163,16 @@ def test_where_the_system_gives_no_more_it_goes_on_alone(large, what, number, fo
     words = [sys.executable, "-c", REFUSING, str(large.parent), large.name, what, str(number)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.split() == [forked, "True"], done.stderr
+
+
+@pytest.mark.parametrize("error", [None, SystemExit(0), ValueError("x")])
+def test_a_forked_process_answers_and_leaves_whatever_it_ends_with(error):
+    def work(out: int) -> None:
+        os.write(out, b"answer")
+        if error is not None:
+            raise error
+
+    pid, answers = forked(work)
+    with os.fdopen(answers, "rb") as pipe:
+        assert pipe.read() == b"answer"
+    assert os.waitpid(pid, 0)[1] == 0
