@@ -21,6 +21,13 @@ def hold_collector() -> None:
     gc.disable()
 
 
+def make_networks() -> None:
+    """Have the networks of the one run that this process will start made beside all else."""
+    from launcher import ahead
+
+    ahead.begin()
+
+
 def release_collector() -> None:
     """Search again from now on, but never through what is there by now. Does nothing where it is not held."""
     if not gc.isenabled():

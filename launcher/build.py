@@ -1,7 +1,8 @@
 """The launcher's child: makes the namespaces, hands out their sockets, and becomes the parent of process 1.
 
 Order matters and is all here: root's trees before the user namespace, the user namespace before every
-other, the networks before the process that will live in them. It asks to die with the supervisor again after
+other, the networks before the process that will live in them. Networks that were made ahead
+(`launcher.ahead`) are entered where others are made. It asks to die with the supervisor again after
 each change of credentials, because the kernel forgets the request then.
 """
 
@@ -11,20 +12,31 @@ import socket
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import doorway, init, intake, kernel, landlock, mounts, network, seccomp, trees, whose, wire
+from launcher import doorway, init, intake, kernel, landlock, mounts, seccomp, trees, whose, wire
 from launcher.advice import explain
+from launcher.ahead import Networks, received
 from launcher.caller import Inherited
 from launcher.identity import Identity
 from launcher.plan import Plan
+from launcher.userspace import enter_user_namespace, join_user_namespace
 from launcher.view import View, lay_out
 
 _PRIVATE: Final = os.CLONE_NEWNS | os.CLONE_NEWPID | os.CLONE_NEWIPC | os.CLONE_NEWUTS | os.CLONE_NEWCGROUP
 
 
 def run(
-    plan: Plan, identity: Identity, inherited: Inherited, channel: socket.socket, supervisor: int
+    plan: Plan,
+    identity: Identity,
+    inherited: Inherited,
+    channel: socket.socket,
+    supervisor: int,
+    *,
+    ahead: socket.socket | None = None,
 ) -> NoReturn:
-    """Build the boundary and wait for its end. Never returns."""
+    """Build the boundary and wait for its end. Never returns.
+
+    `ahead` is where networks are handed over that were made for this identity (`launcher.ahead`).
+    """
     step = "confine"
     try:
         os.setsid()  # signals from the caller's terminal are the supervisor's to handle
@@ -39,13 +51,14 @@ def run(
         step = "trees"
         opened = trees.open_layers(view.layers, mapping) if identity.changed else None
         step = "user namespace"
-        enter_user_namespace(identity)
+        made = None if ahead is None else received(ahead)  # closes it
+        _enter(made, identity)
         _die_with(supervisor)
         step = "network"
-        sockets, unset = network.build(identity.inside[1])
-        wire.send(channel, "sockets", str(abi), *unset, descriptors=tuple(s.fileno() for s in sockets))
-        for opened_socket in sockets:
-            opened_socket.close()
+        sockets, unset = _connect(made, identity)
+        wire.send(channel, "sockets", str(abi), *unset, descriptors=sockets)
+        for descriptor in sockets:
+            os.close(descriptor)
         if plan.published:
             door = doorway.open_behind(plan.published)
             wire.send(channel, "doorway", descriptors=(door.fileno(),))
@@ -75,62 +88,28 @@ def _die_with(supervisor: int) -> None:
         os._exit(1)  # it died before the request was made
 
 
-def enter_user_namespace(identity: Identity) -> None:
-    """Enter a user namespace that knows one uid and one gid: the identity's, by the ids seen inside."""
-    if identity.changed:
-        _enter_as_root(identity)
+def _enter(made: Networks | None, identity: Identity) -> None:
+    """Enter the user namespace: that of the networks which were made ahead, else a new one."""
+    if made is not None:
+        join_user_namespace(made.user, identity)
+        os.close(made.user)
         return
-    os.unshare(os.CLONE_NEWUSER)
-    for name, value in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{identity.inside[0]} {identity.uid} 1"),
-        ("gid_map", f"{identity.inside[1]} {identity.gid} 1"),
-    ):
-        _write_map(os.getpid(), name, value)
+    # Before the change of user, who may not read where Python is installed.
+    import launcher.network  # noqa: F401
+
+    enter_user_namespace(identity)
 
 
-def _enter_as_root(identity: Identity) -> None:
-    """Root keeps the namespace's ownership and gives up its uid in it.
+def _connect(made: Networks | None, identity: Identity) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Enter the agent's network; return the gateway's sockets, and the settings that could not be made."""
+    if made is None:
+        from launcher import network
 
-    The maps name another uid than ours, so a process that stayed outside has to write them.
-    """
-    entered_read, entered_write = os.pipe()
-    mapped_read, mapped_write = os.pipe()
-    parent = os.getpid()
-    helper = os.fork()
-    if helper == 0:
-        try:
-            kernel.die_with_parent(signal.SIGKILL)
-            os.close(entered_write)
-            if os.read(entered_read, 1):
-                _write_map(parent, "uid_map", f"{identity.inside[0]} {identity.uid} 1")
-                _write_map(parent, "gid_map", f"{identity.inside[1]} {identity.gid} 1")
-                os.write(mapped_write, b"m")
-        finally:
-            os._exit(0)
-    os.close(mapped_write)
-    try:
-        os.unshare(os.CLONE_NEWUSER)
-        os.write(entered_write, b"e")
-        mapped = os.read(mapped_read, 1)
-    finally:
-        for descriptor in (entered_read, entered_write, mapped_read):
-            os.close(descriptor)
-        os.waitpid(helper, 0)
-    if not mapped:
-        raise OSError(1, "Operation not permitted", "uid_map")
-    os.setgroups([])
-    uid, gid = identity.inside
-    os.setresgid(gid, gid, gid)
-    os.setresuid(uid, uid, uid)
-    # The change of uid made /proc/self another's; what follows opens files in it.
-    kernel.set_dumpable(dumpable=True)
-
-
-def _write_map(process: int, name: str, value: str) -> None:
-    # As bytes: a codec may have to be imported, and the agent's uid may not read where Python is installed.
-    with open(f"/proc/{process}/{name}", "wb") as file:
-        file.write(value.encode())
+        sockets, unset = network.build(identity.inside[1])
+        return tuple(one.detach() for one in sockets), tuple(unset)
+    os.setns(made.net, os.CLONE_NEWNET)
+    os.close(made.net)
+    return made.sockets, made.unset
 
 
 def _send_grants(channel: socket.socket, view: View, opened: dict[str, trees.Tree]) -> None:

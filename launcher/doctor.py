@@ -57,9 +57,10 @@ class _NotTried(Exception):  # noqa: N818  (no error: what the probe needs is an
 
 
 def _enter() -> None:
-    from launcher import build, kernel
+    from launcher import kernel
+    from launcher.userspace import enter_user_namespace
 
-    build.enter_user_namespace(agent_identity(os.getuid(), os.getgid(), os.environ))
+    enter_user_namespace(agent_identity(os.getuid(), os.getgid(), os.environ))
     # Where a security module lets the namespace be made but takes its capabilities away, this one fails.
     kernel.unshare(os.CLONE_NEWUTS, "use its capabilities")
 

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from hark.errors import ConfinementError, HarkError
-from launcher import intake, wire
+from launcher import ahead, intake, wire
 from launcher.advice import NO_PROC, explain
 from launcher.beside import close_beside
 from launcher.caller import inherited, settle_streams
@@ -67,12 +67,15 @@ def launch(plan: Plan, played: Played | None = None) -> "Boundary":
     handed_down = inherited()
     supervisor = os.getpid()
     taken, outlet = _take_streams(plan, identity, played)
+    made = ahead.take(identity)
     try:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         child = os.fork()
     except OSError as error:
         taken.close()
         outlet.close()
+        if made is not None:
+            made.end()
         raise ConfinementError(explain("process", error)) from error
     if child == 0:
         try:
@@ -81,7 +84,8 @@ def launch(plan: Plan, played: Played | None = None) -> "Boundary":
             outlet.enter()
             from launcher import build
 
-            build.run(plan, identity, handed_down, theirs, supervisor)
+            handed_over = None if made is None else made.channel
+            build.run(plan, identity, handed_down, theirs, supervisor, ahead=handed_over)
         except BaseException as error:  # noqa: BLE001  (the caller's code must not go on in the child)
             with contextlib.suppress(OSError):
                 wire.send(theirs, "failed", wire.CONFINEMENT, f"the launcher cannot run: {error}")
@@ -91,7 +95,10 @@ def launch(plan: Plan, played: Played | None = None) -> "Boundary":
     taken.leave()
     guarded = _guarded() if plan.terminal and played is None else None
     outlet.leave()
-    return Boundary(plan, identity, child, ours, terminal=guarded, streams=Streams(taken, played, outlet))
+    if made is not None:
+        made.channel.close()
+    streams = Streams(taken, played, outlet)
+    return Boundary(plan, identity, child, ours, terminal=guarded, streams=streams, made=made)
 
 
 def _take_streams(plan: Plan, identity: Identity, played: Played | None) -> tuple[Intake, Outlet]:
@@ -165,8 +172,10 @@ class Boundary:
         *,
         terminal: "Guard | None",
         streams: Streams,
+        made: ahead.Ahead | None = None,
     ) -> None:
         self._plan = plan
+        self._made = made
         self._guard = terminal
         self._identity = identity
         self._child: int | None = child
@@ -304,6 +313,7 @@ class Boundary:
             os.close(packed)
         meanwhile()
         self._await("started")
+        self._end_ahead()
         self._streams.outlet.begin()
         if self._feeder is not None:
             self._feeder.start()
@@ -463,6 +473,12 @@ class Boundary:
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(target, signal.SIGKILL)
 
+    def _end_ahead(self) -> None:
+        """Reap the process that made the networks, which has ended unless something went wrong."""
+        made, self._made = self._made, None
+        if made is not None:
+            made.end()
+
     def _reap(self) -> None:
         """Wait until everything inside is gone: the kernel ends process 1 last of all.
 
@@ -487,6 +503,7 @@ class Boundary:
         if self._child is not None:
             self.kill(self._killed or "closed")
             self._reap()
+        self._end_ahead()
         if self._relay is not None:
             self._relay.close()
             self._relay = None

@@ -8,6 +8,7 @@ fits). The agent never holds either end: both are closed before it is executed.
             started (+1: the watch over the covers)
             failed | stopped | refused | unreached | replaced | ended
     down    start (+1: the files) | signal | continue
+    ahead   networks (+7: namespaces of user and network, the five sockets), from `launcher.ahead`
     whose   of a connection: whose; answered with: process
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 _MAX_MESSAGE: Final = 1 << 20
-_MAX_DESCRIPTORS: Final = 5
+_MAX_DESCRIPTORS: Final = 7
 _SIZE: Final = 8
 
 CONFINEMENT: Final = "confinement"

@@ -48,6 +48,7 @@ def run(args: Args) -> int:
 
     starting.begin()
     starting.hold_collector()
+    starting.make_networks()
     from hark.cli import again
     from hark.cli.run import say, show
     from hark.fork.forking import fork

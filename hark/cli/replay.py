@@ -41,6 +41,7 @@ def run(args: Args) -> int:
 
     starting.begin()
     starting.hold_collector()
+    starting.make_networks()
     from dataclasses import replace
 
     from hark.cli import again

@@ -62,6 +62,7 @@ def run(args: Args) -> int:
 
     starting.begin()
     starting.hold_collector()
+    starting.make_networks()
     from hark.cli.anchoring import asked_for_run
     from hark.plan.preparation import Options
     from hark.running.run import run as run_command

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from launcher import kernel, trees
-from launcher.build import enter_user_namespace
-from launcher.identity import UNOWNED_ID, Identity, agent_identity
+from launcher.identity import UNOWNED_ID, Identity
 from launcher.plan import Access, Grant
 from launcher.report import Ended
 from launcher.supervise import Boundary
@@ -76,13 +75,6 @@ def test_namespaces_end_with_the_run() -> None:
 
 
 if "root" in WHO:
-
-    def test_root_gives_its_uid_up_with_the_namespace() -> None:
-        def work() -> tuple[int, int, list[int]]:
-            enter_user_namespace(agent_identity(0, 0, {}))
-            return os.getuid(), os.getgid(), os.getgroups()
-
-        assert apart(work, who="root") == (UNOWNED_ID, UNOWNED_ID, [])
 
     def test_root_started_by_sudo_becomes_that_user() -> None:
         def change() -> None:
