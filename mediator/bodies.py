@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from mediator import strays
 from mediator.codings import PackedError, Text
-from mediator.credentials import Broker, Injection
+from mediator.credentials import Injection
 from mediator.echo import AnswerBody, Watched, answer_body, answer_fields
 from mediator.endpoints import Minting, minting_at
 from mediator.link import Link
@@ -121,7 +122,7 @@ def of_request(link: Link, headers: Headers) -> RequestBody:
     if not link.broker.holds_any:
         return RequestBody(Chain(), Chain())
     text = RequestText(link.broker, link.target, headers)
-    return RequestBody(Chain(), Chain((_Told(text, link.broker),)), text.injected)
+    return RequestBody(Chain(), Chain((_Told(text, link),)), text.injected)
 
 
 def of_answer(
@@ -135,16 +136,16 @@ def of_answer(
     minting = minting_at(link.policy, link.target, *asked)
     if played:
         return headers, _played(link, headers, minting, body=body)
-    with _Stopping(link.broker):
+    with _Stopping(link):
         if minting is not None:
             _mint(link).keep_in_head(headers, link.target, minting)
-        headers = answer_fields(link.broker, headers)
+        headers = answer_fields(link.broker, headers, link.target)
         mints = None if minting is None else partial(_minted, link, headers, minting)
         bound = link.broker.binds(link.target)
-        way = answer_body(link.broker, headers, mints, bound=bound) if body else None
+        way = answer_body(link.broker, headers, link.target, mints, bound=bound) if body else None
     for cookie in cookies_in(headers):
         link.ledger.token_seen(link.target, "cookie", cookie)
-    stages = [_Told(way, link.broker, answer=True)] if way else []
+    stages = [_Told(way, link, answer=True)] if way else []
     if body and minting is None and place_of(headers) is Place.JSON:
         sighting = Sighting(lambda name: link.ledger.token_seen(link.target, "json", name))
         return headers, Chain((*stages, sighting))
@@ -161,7 +162,7 @@ def _played(link: Link, headers: Headers, minting: Minting | None, *, body: bool
     if not body:
         return Chain()
     try:
-        way = answer_body(link.broker, headers)
+        way = answer_body(link.broker, headers, link.target)
     except PackedError:
         way = None
     again = _Passing(resizes=minting is not None or (way is not None and way.resizes))
@@ -200,8 +201,8 @@ def turned_trailers(link: Link, fields: Headers, *, played: bool = False) -> Hea
     """Return the trailers of an answer as the agent gets them. Raises StoppedError."""
     if not fields or played:
         return fields
-    with _Stopping(link.broker):
-        return answer_fields(link.broker, fields)
+    with _Stopping(link):
+        return answer_fields(link.broker, fields, link.target)
 
 
 class Across:
@@ -211,6 +212,7 @@ class Across:
     waiting = False
 
     def __init__(self, link: Link) -> None:
+        self._link = link
         self._broker = link.broker
         self._seen = b""
 
@@ -219,7 +221,7 @@ class Across:
         together = self._seen + data
         found = self._broker.real_value_in(together)
         if found is not None:
-            raise StoppedError(echoed(FoundError(found)))
+            raise StoppedError(echoed(found, self._link))
         self._seen = together[-self._broker.longest :] if self._broker.longest else b""
         return data
 
@@ -237,20 +239,22 @@ def of_agents_message(link: Link) -> RequestBody:
     if not link.broker.holds_any:
         return RequestBody(Chain(), Chain())
     text = MessageText(link.broker, link.target)
-    return RequestBody(Chain(), Chain((_Told(text, link.broker),)), text.injected)
+    return RequestBody(Chain(), Chain((_Told(text, link),)), text.injected)
 
 
 def of_servers_message(link: Link, across: Across) -> RequestBody:
     """Return the way of one WebSocket message of the server's."""
-    way = answer_body(link.broker, ())
-    turned = (_Told(way, link.broker, answer=True),) if way else ()
+    way = answer_body(link.broker, (), link.target)
+    turned = (_Told(way, link, answer=True),) if way else ()
     return RequestBody(checked=Chain((*turned, across)), sent=Chain())
 
 
-def echoed(found: FoundError) -> str:
-    """Say that an answer gives a credential back."""
+def echoed(name: str, link: Link) -> str:
+    """Say that an answer gives a credential back, or that its value has no business there."""
+    if name in link.broker.astray_at(link.target):
+        return strays.reason(name)
     return (
-        f"its answer gives secrets.{found.name} back where hark cannot turn it into the placeholder, and the "
+        f"its answer gives secrets.{name} back where hark cannot turn it into the placeholder, and the "
         "agent must not see it"
     )
 
@@ -258,10 +262,10 @@ def echoed(found: FoundError) -> str:
 class _Stopping:
     """Says in words why a body stops. A class, since each message enters it five times."""
 
-    __slots__ = ("_answer", "_broker")
+    __slots__ = ("_answer", "_link")
 
-    def __init__(self, broker: Broker, *, answer: bool = True) -> None:
-        self._broker = broker
+    def __init__(self, link: Link, *, answer: bool = True) -> None:
+        self._link = link
         self._answer = answer
 
     def __enter__(self) -> None:
@@ -273,8 +277,9 @@ class _Stopping:
             case None:
                 return
             case FoundError():
+                link = self._link
                 raise StoppedError(
-                    echoed(error) if self._answer else self._broker.refusal(error).reason
+                    echoed(error.name, link) if self._answer else link.broker.refusal(error).reason
                 ) from None
             case PackedError():
                 raise StoppedError(str(error)) from None
@@ -286,11 +291,11 @@ class _Told:
     """A stage that says why it stops."""
 
     def __init__(
-        self, way: RequestText | MessageText | AnswerBody | Watched, broker: Broker, *, answer: bool = False
+        self, way: RequestText | MessageText | AnswerBody | Watched, link: Link, *, answer: bool = False
     ) -> None:
         self._way = way
         self.resizes = way.resizes
-        self._stopping = _Stopping(broker, answer=answer)
+        self._stopping = _Stopping(link, answer=answer)
 
     @property
     def waiting(self) -> bool:

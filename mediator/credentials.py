@@ -101,6 +101,7 @@ class Broker:
         self._values = Table()
         self._tables: dict[tuple[Destination, Surface], Table] = {}
         self._bound: dict[Destination, bool] = {}
+        self._astray: dict[Destination | str | None, frozenset[str]] = {}
         self._free: dict[tuple[Destination, Surface], tuple[Held, ...]] = {}
         placeholders: dict[bytes, str] = {}
         for secret in held:
@@ -141,6 +142,24 @@ class Broker:
             if len(known) < MAX_TABLES:
                 known[target] = binds
         return binds
+
+    def astray_at(self, source: Destination | str | None) -> frozenset[str]:
+        """Return the names of the credentials whose values have no business in what `source` says.
+
+        Those are the policy's that are not bound to it; of a tool server, by its name in the policy, all but
+        its own; all of them where there is nothing to be bound to.
+        What a server minted is not among them: nobody guesses that, and hosts of one service show it to one
+        another's users.
+        """
+        known = self._astray
+        found = known.get(source)
+        if found is None:
+            given = (*self._held[: self._given], *self._later)
+            home = {one.value for one in given if _is_at_home(one, source)}
+            found = frozenset(one.name for one in given if one.value not in home)
+            if len(known) < MAX_TABLES:
+                known[source] = found
+        return found
 
     def held(self) -> tuple[Held, ...]:
         """Return all credentials, with their values: for what signs requests (`mediator.signing`)."""
@@ -279,17 +298,26 @@ class Broker:
                 known[target, surface] = free
         return free
 
-    def incoming(self, *, same_length: bool = False, patient: bool = True) -> StreamSwap:
-        """Return what puts placeholders in the place of values in one stream to the agent."""
-        return StreamSwap(lambda: self._values, same_length=same_length, patient=patient)
+    def incoming(self, source: Destination, *, same_length: bool = False, patient: bool = True) -> StreamSwap:
+        """Return what puts placeholders in the place of values in one stream of `source` to the agent.
+
+        It stops where a value stands that is astray there: turned back, it would tell who guessed it that
+        the guess is right.
+        """
+        return StreamSwap(
+            lambda: self._values,
+            same_length=same_length,
+            patient=patient,
+            strays=lambda: self.astray_at(source),
+        )
 
     def stopping(self, *, from_agent: bool, patient: bool = True) -> StreamSwap:
         """Return what stops one stream where a placeholder, or toward the agent a value, stands in it."""
         return StreamSwap(lambda: self._any_placeholder if from_agent else self._any_value, patient=patient)
 
-    def turned_back(self, data: bytes) -> bytes:
-        """Return `data` with every value turned into its placeholder. Raises FoundError."""
-        return self.incoming().whole(data)
+    def turned_back(self, data: bytes, source: Destination) -> bytes:
+        """Return `data`, which `source` sent, with placeholders for values. Raises FoundError."""
+        return self.incoming(source).whole(data)
 
     def echoes(self, fields: HeaderList) -> bool:
         """Tell whether a value stands in header fields: in a part of one, or in all values put together."""
@@ -326,6 +354,7 @@ class Broker:
         held = self._held
         self._tables = {}
         self._bound = {}
+        self._astray = {}
         self._free = {}
         self._any_placeholder = Table(
             [Pair(one.name, one.placeholder.encode(), b"", "anywhere") for one in held]
@@ -395,6 +424,16 @@ class Broker:
     def _injection(self, pair: Pair) -> Injection:
         digest = blake3(pair.new, key=self._key).digest()
         return Injection(f"secrets.{pair.name}", pair.old.decode(), digest)
+
+
+def _is_at_home(held: Held, source: Destination | str | None) -> bool:
+    match source:
+        case Destination():
+            return held.surfaces_for(source) is not None
+        case str():
+            return held.name.endswith(f" of {source}")
+        case None:
+            return False
 
 
 def _from_base64(encoded: bytes) -> bytes:

@@ -3,7 +3,8 @@
 Always: headers, trailers and bodies are searched in every spelling (`mediator.scan`), also in what gzip,
 deflate, brotli and zstd hide; what is found is turned into the placeholder, spelled the same. Where that
 cannot be done the answer stops before the bytes that complete the value (`FoundError`), and one that cannot
-be searched is not passed (`PackedError`).
+be searched is not passed (`PackedError`). It stops so, too, where the value is none that is bound to the
+server: turned back, it would tell an agent which of its guesses is right (ADR 0046).
 
 A packed answer is packed anew, so it is other bytes than the server's. Where a header vouches for those (a
 digest), they pass as they are, and the answer stops where a value stands in it. A part of an answer (206)
@@ -13,6 +14,7 @@ that is packed cannot be searched; requests ask for none (`mediator.judgement`).
 from collections.abc import Callable
 from typing import Final
 
+from mediator.authority import Destination
 from mediator.charsets import check_charset
 from mediator.codings import PackedError, Repacking, Text, Unpacking, codings_of
 from mediator.credentials import Broker
@@ -27,11 +29,11 @@ _DIGEST_BEGINS: Final = (b"x-amz-checksum-",)
 MAX_KEPT: Final = 1 << 20  # packed bytes behind the beginning of a value; some dozen decide what it is
 
 
-def answer_fields(broker: Broker, fields: Headers) -> Headers:
-    """Return headers or trailers with placeholders for values. Raises FoundError."""
+def answer_fields(broker: Broker, fields: Headers, source: Destination) -> Headers:
+    """Return headers or trailers of `source` with placeholders for values. Raises FoundError."""
     if not broker.holds_any or not broker.echoes(fields):
         return fields
-    turned = tuple((_named(broker, name), broker.turned_back(value)) for name, value in fields)
+    turned = tuple((_named(broker, name), broker.turned_back(value, source)) for name, value in fields)
     found = broker.real_value_in(b"".join(value for _, value in turned))
     if found is not None:  # in parts, which the agent could put together
         raise FoundError(found)
@@ -129,11 +131,12 @@ class Watched:
 def answer_body(
     broker: Broker,
     headers: Headers,
+    source: Destination,
     mints: Callable[[Text], MintedText] | None = None,
     *,
     bound: bool = True,
 ) -> AnswerBody | Watched | None:
-    """Return what one answer's body passes, None for nothing. Raises PackedError.
+    """Return what the body of one answer of `source` passes, None for nothing. Raises PackedError.
 
     `mints` is for an answer in which tokens may be minted: what it is given turns them. A server to which no
     credential is `bound` knows none, and either side may wait for the other behind any word.
@@ -141,7 +144,7 @@ def answer_body(
     if broker.holds_any or mints is not None:
         check_charset(headers)
     if mints is not None:
-        swap = broker.incoming(patient=bound)
+        swap = broker.incoming(source, patient=bound)
         return AnswerBody(swap, Repacking(codings_of(headers), mints(swap)), resizes=True)
     if not broker.holds_any:
         return None
@@ -151,9 +154,9 @@ def answer_body(
     announced = any(name.lower() == b"content-length" for name, _ in headers)
     if not codings:
         resizes = announced and not broker.even
-        text = broker.incoming(same_length=announced and not resizes, patient=bound)
+        text = broker.incoming(source, same_length=announced and not resizes, patient=bound)
         return AnswerBody(text, None, resizes=resizes)
-    text = broker.incoming(patient=bound)
+    text = broker.incoming(source, patient=bound)
     return AnswerBody(text, Repacking(codings, text), resizes=True)
 
 

@@ -61,6 +61,7 @@ class Ending(Stream):
         if self._server is Server.BODY:
             self._server = Server.DONE
             self.transcript.end(reason)
+            self.link.ledger.ended(self.link.target, reason)
             yield from self._drop_upstream()
             if not self._multiplexed:
                 self.context.client.error = reason  # how the connection closes shows that this is no end
@@ -74,6 +75,7 @@ class Ending(Stream):
         if not self._bodiless:
             self.transcript.chunk(page)
         self.transcript.end(reason)
+        self.link.ledger.ended(self.link.target, reason)
         yield from self._drop_upstream()
         yield from self._answer(response, body_follows=body_follows)
 

@@ -2,7 +2,8 @@
 
 Always: `append` returns only once the event is recorded. A recorder that fails, or a flood past
 `MAX_ATTEMPTS_PER_SECOND`, marks the run as failed (`on_fatal`, once) and raises: the caller's flow dies. So
-does what the policy's limits on the record do not allow, and then the run is ended (`on_limit`).
+does what the policy's limits on the record do not allow, and then the run is ended (`on_limit`), as by a
+value that came from where it does not belong.
 Denials are on the disk before their answer: whoever answers awaits `settled` first, and other flows go on
 meanwhile. Tables that the agent could grow are bounded, their events are not.
 """
@@ -31,6 +32,7 @@ from hark.bundle.events import (
 )
 from hark.errors import LimitError, RecordError
 from hark.policy.decide import Allow, Deny, Verdict
+from mediator import strays
 from mediator.authority import Destination
 from mediator.config import Recorder
 from mediator.credentials import Injection
@@ -166,6 +168,16 @@ class Ledger:
     def fail(self, reason: str) -> None:
         """Mark the run as failed. The first reason is the one that counts."""
         self._mark(reason, self._on_fatal)
+
+    def ended(self, source: object, reason: str) -> None:
+        """Hear why a stream of `source` ended, once that is on the record.
+
+        Where a value came from where it does not belong the run ends: nothing more is recorded or passed. So
+        does a replay, in which it came when the run was recorded.
+        """
+        name = strays.secret_in(reason)
+        if name is not None:
+            self._mark(strays.end(name, source), self._on_limit)
 
     async def settled(self) -> None:
         """Return once all that was recorded up to now is on the disk. Raises RecordError."""

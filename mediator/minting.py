@@ -23,6 +23,7 @@ from mediator.endpoints import Minting
 from mediator.grants import Held
 from mediator.minted import plain, values_at, values_in
 from mediator.placeholders import MIN_LENGTH, check_value, placeholder_for
+from mediator.scan import FoundError
 from mediator.spelling import Place
 from mediator.transcript import Headers
 
@@ -41,7 +42,7 @@ class Mint:
         self._told = told
 
     def keep(self, found: list[tuple[str, str]], target: Destination, minting: Minting) -> None:
-        """Hold each value that is not held yet. Raises PackedError."""
+        """Hold each value that is not held yet. Raises PackedError and FoundError."""
         held = {one.value for one in self._broker.held()}
         key_id: str | None = None
         for member, value in dict.fromkeys(found):
@@ -52,15 +53,22 @@ class Mint:
                 continue
             if len(held) >= MAX_MINTED:
                 raise PackedError(f"it mints a token beyond the {MAX_MINTED} that one run may hold")
-            if any(one in value for one in held):
-                raise PackedError("it mints a token that holds another secret")
+            self._refuse_holding(value, target)
             signs = key_id if member.lower() == "secretaccesskey" else None
             self._broker.add(self._held(name, value, target, minting, signs))
             held.add(value)
             self._told(member)
 
+    def _refuse_holding(self, value: str, target: Destination) -> None:
+        """Raise where a token holds another secret: FoundError where that has no business there."""
+        within = [one.name for one in self._broker.held() if one.value in value]
+        for name in self._broker.astray_at(target).intersection(within):
+            raise FoundError(name)
+        if within:
+            raise PackedError("it mints a token that holds another secret")
+
     def keep_in_head(self, headers: Headers, target: Destination, minting: Minting) -> None:
-        """Hold what stands in an answer's head. Raises PackedError."""
+        """Hold what stands in an answer's head. Raises as `keep` does."""
         found = [
             pair
             for name, value in headers

@@ -277,13 +277,16 @@ class StreamSwap:
         same_length: bool = False,
         patient: bool = True,
         told: Callable[[Pair, bytes], None] | None = None,
+        strays: Callable[[], Container[str]] = frozenset,
     ) -> None:
         """`told` hears how what replaced a needle was spelled. It MAY raise FoundError.
 
+        `strays` names the pairs that have no business in this stream: it stops where one stands.
         Not `patient` is a stream in which either side may wait for the other behind any word.
         """
         self._patient = patient
         self._told = told
+        self._strays = strays
         self._table = table
         self._place = place
         self._same_length = same_length
@@ -362,7 +365,7 @@ class StreamSwap:
             if table.yields(needle, found.text, position):
                 at = position + 1
                 continue
-            if pair.refusal:
+            if pair.refusal or pair.name in self._strays():
                 raise FoundError(pair.name, pair.refusal)
             if not final and table.is_minted(needle):
                 last = len(found.text) - table.tail(found.text, len(found.text))

@@ -15,7 +15,7 @@ from mitmproxy.proxy.layers.http._events import RequestEndOfMessage, ResponseEnd
 
 from hark.bundle.events import AGENT_LEFT, STREAM
 from hark.policy.decide import Deny
-from mediator import answers, upgrade
+from mediator import answers, strays, upgrade
 from mediator.playback.words import WENT_LIVE
 from mediator.scan import FoundError
 from mediator.settled import SettledHook
@@ -92,8 +92,14 @@ class Streaming(Talking):
             self.link.ledger.attempt(self.link.target, "upgrade", self.link.sni_text, denied)
             yield SettledHook()
         else:
-            why = f"the server sent the value of secrets.{found.name}, which the agent must not see"
+            why = self._came(found.name)
         yield from self._cut(why)
+
+    def _came(self, name: str) -> str:
+        """Say that the server sent a value."""
+        if name in self.link.broker.astray_at(self.link.target):
+            return strays.reason(name)
+        return f"the server sent the value of secrets.{name}, which the agent must not see"
 
     def _on_hush(self, *, from_agent: bool) -> Commands:
         """One side has said all, or is gone."""

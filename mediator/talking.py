@@ -154,6 +154,7 @@ class Talking(Ending):
         self._server = Server.DONE
         self._agent = Agent.GONE
         self.let_go(error)
+        self.link.ledger.ended(self.link.target, error)
         if self._upstream is not None:
             ended = RequestProtocolError(self.stream_id, "ended", ErrorCode.PASSTHROUGH_CLOSE)
             yield SendHttp(ended, self._upstream)

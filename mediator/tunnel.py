@@ -22,6 +22,7 @@ from typing import Final
 from hark.bundle.events import REFUSED, TunnelData
 from hark.errors import UpstreamError
 from hark.policy.model import Address
+from mediator import strays
 from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
@@ -93,6 +94,9 @@ class Tunnel:
         self._up = _Way(True, broker.stopping(from_agent=True))  # noqa: FBT003  # which way is what a way is
         self._down = _Way(False, broker.stopping(from_agent=False, patient=False))  # noqa: FBT003
         self._task: asyncio.Task[None] | None = None
+        self._broker = broker
+        self._why = ""
+        """Why hark refused what one side said."""
 
     is_raw = True
 
@@ -115,6 +119,7 @@ class Tunnel:
             self._cut(f"no connection: {error}")
         except BrokenError as error:
             self._cut(str(error))
+            self._ledger.ended(self.target, self._why or str(error).removeprefix(REFUSED))
         except asyncio.CancelledError:
             self._cut("the run ended")
             raise
@@ -179,10 +184,18 @@ class Tunnel:
         if way.from_agent:
             why = f"the placeholder of secrets.{found.name} stands in it, and raw TCP has no place for it"
         else:
-            why = f"the server sent the value of secrets.{found.name}, which the agent must not see"
+            why = self._came(found.name)
+        self._why = why
         shown = piece if way.from_agent else b""
         self._record(way, shown, end=True, error=f"{REFUSED}{why}")
         self._ledger.warn(f"the connection to {self.target} was ended: {why}")
+
+    def _came(self, name: str) -> str:
+        """Say that the server, or who calls from outside, sent a value."""
+        source = self.target if isinstance(self.target, Destination) else None
+        if name in self._broker.astray_at(source):
+            return strays.reason(name)
+        return f"the server sent the value of secrets.{name}, which the agent must not see"
 
     def _record(self, way: _Way, data: bytes = b"", *, end: bool = False, error: str = "") -> None:
         event = TunnelData(self.number, way.seq, way.from_agent, data, end, error)

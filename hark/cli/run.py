@@ -44,8 +44,8 @@ SPEC: Final = Spec(
         "The command sees the system read-only, its own interpreter, and the project directory. It reaches\n"
         "only hosts that the policy allows, and holds a placeholder for each of the policy's secrets.\n"
         "Exits with the command's own code; 125 if hark refused to start it, 124 if a limit of the policy\n"
-        "ended it, 123 if the record failed, or, in the place of 0, if what hark has to say at the end\n"
-        "could be written nowhere."
+        "ended it, or a server that sent a secret which is not bound to it, 123 if the record failed,\n"
+        "or, in the place of 0, if what hark has to say at the end could be written nowhere."
     ),
     command="the program to run and its arguments",
     refused=125,

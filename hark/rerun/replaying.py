@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from hark.bundle import outcome
 from hark.bundle.walk import BundleFile
 from hark.errors import ConfinementError, ReplayError
 from hark.rerun import throwaway
@@ -364,12 +365,19 @@ class Replayed(Run):
             renaming=self._renames.renaming,
             notes=staged.notes,
             kept=asked.keep,
-            failure=self.failure or self.limit,
+            failure=self.failure or self._own_limit(),
             interrupted=self.passed_on,
             left_out=left_out(self.prepared.policy),
             ran_on=self._recalled.truncated
             and all(one.done for one in self.score.recording.actions if one.blocking),
         )
+
+    def _own_limit(self) -> str | None:
+        """Return what ended the replay, unless the recorded run was ended by the same."""
+        end = self._recalled.end
+        if self.limit is None or (end and end.reason == outcome.reason(outcome.INTERRUPTED, self.limit)):
+            return None
+        return self.limit
 
 
 def _changes(score: Score, prepared: Prepared) -> Iterator[tuple[int, tuple[Policy, PolicyLoaded]]]:

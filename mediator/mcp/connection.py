@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hark.bundle.events import Rewritten
 from hark.visible import printable
+from mediator import strays
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
 from mediator.mcp.introduction import ANSWERED, Introduction
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 GRACE_S: Final = 30.0  # for answers after the agent's last message: some clients ask once and close at once
 GONE: Final = "the agent went away"
+_NOT_PASSED: Final = "a message of the server's was not passed on: "
 _STEP: Final = 1 << 16
 
 
@@ -105,6 +107,7 @@ class Connection:
             if self._server is not None:
                 await self._server.end()
             self._log.end(why)
+            self._ledger.ended(self._program, why.removeprefix(_NOT_PASSED))
         self._writer.close()
         await closed(self._writer)
 
@@ -260,7 +263,7 @@ class Connection:
                 for line in lines.feed(piece):
                     await self._pass(line)
         except (LineError, MessageError) as error:
-            await self._last_words(f"a message of the server's was not passed on: {error}")
+            await self._last_words(f"{_NOT_PASSED}{error}")
             return
         if server is not self._server:
             return  # it was played, and another one goes on
@@ -272,7 +275,9 @@ class Connection:
     async def _pass(self, line: bytes) -> None:
         name = self._broker.real_value_in(line)
         if name is not None:
-            raise MessageError(f"it gives secrets.{name} away, which the agent must not see")
+            astray = name in self._broker.astray_at(str(self._program))
+            why = f"it gives secrets.{name} away, which the agent must not see"
+            raise MessageError(strays.reason(name) if astray else why)
         if self._introduction.takes(line):
             self._log.message(line, from_agent=False, note=ANSWERED)
             return

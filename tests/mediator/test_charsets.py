@@ -9,7 +9,7 @@ from mediator.codings import PackedError
 from mediator.credentials import Broker
 from mediator.echo import answer_body
 from mediator.forwarding import forwarded
-from tests.mediator.rig import link_to
+from tests.mediator.rig import API_TARGET, link_to
 from tests.mediator.test_echo import BROKER
 
 
@@ -22,7 +22,7 @@ def said(charset: bytes) -> tuple[tuple[bytes, bytes], ...]:
 )
 def test_what_is_not_ascii_underneath_is_not_passed_while_a_credential_is_held(charset: bytes) -> None:
     with pytest.raises(PackedError, match="could not search"):
-        answer_body(BROKER, said(charset))
+        answer_body(BROKER, said(charset), API_TARGET)
     with pytest.raises(PackedError):
         check_charset((*said(b"utf-8"), *said(charset)))
     with pytest.raises(PackedError):
@@ -38,7 +38,7 @@ def test_what_is_not_ascii_underneath_is_not_passed_while_a_credential_is_held(c
     ],
 )
 def test_the_control_what_the_web_is_written_in_passes(charset: bytes) -> None:
-    assert answer_body(BROKER, said(charset)) is not None
+    assert answer_body(BROKER, said(charset), API_TARGET) is not None
     check_charset(((b"Content-Type", b"text/html"), (b"X", b"charset=ibm037")))
 
 

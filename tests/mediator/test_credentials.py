@@ -122,7 +122,7 @@ def test_a_url_holds_the_value_where_the_secret_may_stand_there() -> None:
 
 
 def test_an_answer_holds_the_placeholder_where_the_server_wrote_the_value(broker: Broker) -> None:
-    assert broker.turned_back(b"a " + VALUE.encode()) == b"a " + MINE.placeholder.encode()
+    assert broker.turned_back(b"a " + VALUE.encode(), API) == b"a " + MINE.placeholder.encode()
 
 
 def test_each_injection_is_reported_with_a_hash_that_is_keyed(broker: Broker) -> None:
@@ -150,7 +150,7 @@ def test_a_url_with_a_placeholder_is_refused_also_behind_percent_signs(broker: B
 
 def test_a_credential_that_is_added_during_the_run_is_known_at_once(broker: Broker) -> None:
     minted, stand_in = "minted-0123456789abcdefghij", "hark" + "m" * 30
-    swap, watch = broker.incoming(), broker.stopping(from_agent=False)
+    swap, watch = broker.incoming(API), broker.stopping(from_agent=False)
     assert swap.feed(minted.encode() + b".") == minted.encode() + b"."
     broker.guard(minted.encode())
     broker.add(Held("MINTED", minted, stand_in, (((HostRule(API.host),), (Surface.HEADER,)),)))
@@ -266,7 +266,7 @@ def test_a_head_that_is_called_idle_is_one_that_the_long_way_leaves_alone(
 def test_fields_that_are_said_to_echo_nothing_hold_no_value(fields: list[tuple[bytes, bytes]]) -> None:
     broker = Broker((MINE, THEIRS))
     if not broker.echoes(fields):
-        assert all(broker.turned_back(value) == value for _, value in fields)
+        assert all(broker.turned_back(value, API) == value for _, value in fields)
         assert all(broker.real_value_in(part) is None for field in fields for part in field)
         assert broker.real_value_in(b"".join(value for _, value in fields)) is None
 

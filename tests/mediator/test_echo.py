@@ -15,7 +15,7 @@ from mediator.authority import Destination
 from mediator.credentials import MAX_SPELLED, Broker, Injected, Refused
 from mediator.echo import AnswerBody, PackedError, Watched, answer_body, answer_fields
 from mediator.scan import FoundError
-from tests.mediator.rig import API, PLACEHOLDER, secret
+from tests.mediator.rig import API, API_TARGET, PLACEHOLDER, secret
 
 VALUE = "sk-real-5e884898da280471"
 TEXT = b'{"echo": "%s"}' % VALUE.encode()
@@ -27,7 +27,8 @@ BROKER = Broker([secret(VALUE, "api.example.test")])
 def way(
     *codings: bytes, name: bytes = b"Content-Encoding", more: tuple[bytes, ...] = ()
 ) -> AnswerBody | Watched:
-    found = answer_body(BROKER, tuple((name, c) for c in codings) + tuple((field, b"x") for field in more))
+    headers = tuple((name, c) for c in codings) + tuple((field, b"x") for field in more)
+    found = answer_body(BROKER, headers, API_TARGET)
     assert found is not None
     return found
 
@@ -117,9 +118,9 @@ def test_a_value_in_wrapped_text_does_not_pass(wrap: Callable[[bytes], bytes], s
 
 
 def test_headers_are_turned_back_too() -> None:
-    assert answer_fields(BROKER, ((b"X", b"Basic " + base64.b64encode(b"u:" + VALUE.encode())),)) == (
-        (b"X", b"Basic " + base64.b64encode(b"u:" + PLACEHOLDER.encode())),
-    )
+    assert answer_fields(
+        BROKER, ((b"X", b"Basic " + base64.b64encode(b"u:" + VALUE.encode())),), API_TARGET
+    ) == ((b"X", b"Basic " + base64.b64encode(b"u:" + PLACEHOLDER.encode())),)
 
 
 @pytest.mark.parametrize(
@@ -136,19 +137,19 @@ def test_a_value_in_headers_that_cannot_be_turned_back_is_found(
     headers: tuple[tuple[bytes, bytes], ...],
 ) -> None:
     with pytest.raises(FoundError):
-        answer_fields(BROKER, headers)
+        answer_fields(BROKER, headers, API_TARGET)
 
 
 def test_the_control_other_headers_pass() -> None:
     headers = ((b"X-One", VALUE[:9].encode()), (b"X-Two", b"else"), (b"X-Three", b"5e88"))
-    assert answer_fields(BROKER, headers) == headers
+    assert answer_fields(BROKER, headers, API_TARGET) == headers
 
 
 @pytest.mark.parametrize("coding", [b"compress", b"gzip, xz", b"gzip,gzip,gzip,gzip"])
 def test_what_cannot_be_searched_is_not_passed(coding: bytes) -> None:
     with pytest.raises(PackedError):
         way(coding)
-    assert answer_body(Broker([]), ((b"Content-Encoding", coding),)) is None
+    assert answer_body(Broker([]), ((b"Content-Encoding", coding),), API_TARGET) is None
 
 
 def test_a_transfer_coding_other_than_chunked_is_not_passed() -> None:
@@ -171,7 +172,7 @@ def test_what_is_not_what_it_says_is_not_passed(body: bytes) -> None:
 def test_an_answer_keeps_its_length_where_value_and_placeholder_have_the_same() -> None:
     even = Broker([secret(PLACEHOLDER[:-1] + "x", "api.example.test", placeholder="sk-hark" + "y" * 22)])
     announced = ((b"Content-Length", b"9"),)
-    kept, changed = answer_body(even, announced), answer_body(BROKER, announced)
+    kept, changed = (answer_body(broker, announced, API_TARGET) for broker in (even, BROKER))
     assert kept is not None
     assert changed is not None
     assert (kept.resizes, changed.resizes) == (False, True)
@@ -222,7 +223,7 @@ def test_what_a_server_makes_of_a_spelling_that_the_agent_chose_stops(
         swap = broker.outgoing(Destination(API, 443), Surface.BODY)
         assert swap.feed(b"a " + spelled(PLACEHOLDER)) + swap.finish() == b"a " + spelled(VALUE)
     given = b"x" + packed(b"{ " + spelled(VALUE) + b" }")
-    body = answer_body(broker, ())
+    body = answer_body(broker, (), API_TARGET)
     assert body is not None
     if sent:
         with pytest.raises(FoundError):

@@ -34,7 +34,7 @@ ANSWER = {
 def minted(broker: Broker, body: bytes, target: Destination = AUTH, path: bytes = b"/oauth/token") -> bytes:
     minting = minting_at(Policy(), target, path)
     assert minting is not None
-    text = MintedText(Mint(broker, lambda _: None), broker.incoming(), target, minting, Place.JSON)
+    text = MintedText(Mint(broker, lambda _: None), broker.incoming(target), target, minting, Place.JSON)
     return b"".join(text.feed(body[at : at + 9]) for at in range(0, len(body), 9)) + text.finish()
 
 

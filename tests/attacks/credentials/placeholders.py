@@ -143,6 +143,27 @@ def _echoed(way: str = "", read: Callable[[bytes], bytes] = bytes) -> Outcome:
     return _outcome(VALUE.encode() in read(got), sent)
 
 
+def _guessed() -> Outcome:
+    """A server of the agent's own, to which nothing is bound, shows it one guess after another."""
+    guesses = [f"Geheim-{number}" for number in range(31335, 31340)]
+    held = secret(guesses[2], OTHER)
+    told: list[str] = []
+    with (
+        serving(API) as upstream,
+        running(API, OTHER, upstreams={API: upstream.address}, roots=upstream.ca_pem, secrets=(held,)) as rig,
+        rig.https() as client,
+        contextlib.suppress(OSError, http.client.HTTPException),
+    ):
+        for guess in guesses:
+            upstream.routes["/tried"] = lambda call, guess=guess: call.reply(200, guess.encode())  # type: ignore[misc]
+            client.request("GET", "/tried")
+            answer = client.getresponse()
+            told += [guess] * (answer.status == 200 and answer.read() != guess.encode())
+    if not upstream.seen:
+        return Outcome(Verdict.UNKNOWN, "no guess was shown")
+    return Outcome.seen(f"{told or 'nothing'} after {len(upstream.seen)} guesses", succeeded=bool(told))
+
+
 def _in_words() -> Outcome:
     return _echoed("words")
 
@@ -186,7 +207,8 @@ NO_BINDING: Final = patch.object(Held, "surfaces_for", lambda *_: tuple(Surface)
 NO_URL_CHECK: Final = patch.object(
     Broker, "inject_target", lambda _, path, *__, **___: InjectedTarget(path, ())
 )
-NO_ECHO_SCAN: Final = patch.object(Broker, "incoming", lambda _, **__: StreamSwap(Table))
+NO_ECHO_SCAN: Final = patch.object(Broker, "incoming", lambda *_, **__: StreamSwap(Table))
+NO_STRAYS: Final = patch.object(Broker, "astray_at", lambda *_: frozenset())
 NO_LINES: Final = patch("mediator.spelling._BLANKS", b"")
 NO_UNPACKING: Final = patch("mediator.echo.codings_of", lambda _: ())
 NO_STANDARD_WORDS: Final = patch("mediator.answers.standardise", lambda _: None)
@@ -208,6 +230,7 @@ add(27, "give it back in brotli", _in_brotli, _without(NO_UNPACKING, _in_brotli)
 add(27, "give it back in percent signs", _in_percent_signs, _without(NO_UNESCAPING, _in_percent_signs))
 add(27, "mint a token and hand it to the agent", _minted, _without(NO_ENDPOINTS, _minted))
 add(27, "have a server give the value back", _echoed, _without(NO_ECHO_SCAN, _echoed))
+add(27, "learn which guess is right from what comes back", _guessed, _without(NO_STRAYS, _guessed))
 add(27, "give it back behind the status", _in_words, _without(NO_STANDARD_WORDS, _in_words))
 add(27, "give it back packed twice", _packed_twice, _without(NO_UNPACKING, _packed_twice))
 add(27, "give it back in base32", _in_base32, _without(NO_RARE_ENCODINGS, _in_base32))
