@@ -1,14 +1,16 @@
 """Classes made with and without `hark.deferring`, compared: what one does or refuses, the other does too."""
 
+import collections
 import copy
 import dataclasses
+import inspect
 import pickle
 import sys
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, dataclass, field
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import pytest
 
@@ -16,13 +18,20 @@ from hark import deferring
 
 BUILDER = getattr(dataclasses, "_FuncBuilder", None)
 METHOD = "add_fns_to_class"
-pytestmark = pytest.mark.skipif(BUILDER is None, reason="this Python makes dataclasses in another way")
 
 
 @pytest.fixture
-def deferred(monkeypatch):
-    monkeypatch.setattr(BUILDER, METHOD, getattr(BUILDER, METHOD))  # to be put back
+def shared(monkeypatch):
+    monkeypatch.setitem(vars(collections), "eval", eval)  # to be put back, as the other
+    if BUILDER is not None:
+        monkeypatch.setattr(BUILDER, METHOD, getattr(BUILDER, METHOD))
     deferring.install()
+
+
+@pytest.fixture
+def deferred(shared):
+    if BUILDER is None:
+        pytest.skip("this Python makes dataclasses in another way")
 
 
 def classes():
@@ -210,3 +219,78 @@ def test_it_is_installed_once(deferred):
     deferring.install()
     assert getattr(BUILDER, METHOD) is before
     assert classes().Plain(1).a == 1
+
+
+T = TypeVar("T")
+
+
+def tuples():
+    """Return named tuples of every kind that hark and mitmproxy have, and of others."""
+
+    class One(NamedTuple):
+        a: int
+
+    class Two(NamedTuple):
+        a: int
+        b: str = "x"
+
+        @property
+        def both(self):
+            return f"{self.a}{self.b}"
+
+    class Other(NamedTuple):
+        c: int
+        a: int
+
+    class Of(NamedTuple, Generic[T]):
+        a: T
+
+    return {
+        **{kind.__name__: kind for kind in (One, Two, Other, Of)},
+        "none": collections.namedtuple("none", ""),
+        "renamed": collections.namedtuple("renamed", "a class a", rename=True),
+        "many": collections.namedtuple("many", [f"f{number}" for number in range(300)], defaults=[1] * 298),
+    }
+
+
+def shown(kind):
+    """Everything that shows of a named tuple."""
+    made = [outcome(kind, *values) for values in ((), (1,), (1, 2), (1, 2, 3))]
+    made += [outcome(kind, **named) for named in ({"a": 1}, {"a": 1, "c": 2}, {"a": 1, "z": 2}, {"_cls": 1})]
+    new = kind.__new__
+    says = (new.__name__, new.__qualname__, new.__doc__, new.__module__, new.__defaults__)
+    return repr(made), says, str(inspect.signature(new)), new.__code__.co_code, new.__code__.co_varnames
+
+
+def test_named_tuples_do_and_refuse_the_same_whichever_their_constructor_was_copied_from(request):
+    usual = {name: shown(kind) for name, kind in tuples().items()}
+    request.getfixturevalue("shared")
+    for _ in range(2):
+        assert {name: shown(kind) for name, kind in tuples().items()} == usual
+
+
+def test_constructors_of_as_many_fields_share_what_is_compiled_and_no_names(shared):
+    compiled_before = deferring._of_as_many.cache_info()
+    kinds = tuples()
+    after = deferring._of_as_many.cache_info()
+    assert after.hits > compiled_before.hits
+    two, other = kinds["Two"].__new__, kinds["Other"].__new__
+    assert two.__code__.co_varnames == ("_cls", "a", "b")
+    assert other.__code__.co_varnames == ("_cls", "c", "a")
+    assert kinds["Two"](1).both == "1x"
+    with pytest.raises(TypeError):
+        kinds["Other"](1)
+
+
+def test_any_other_text_is_evaluated(shared):
+    evaluate = vars(collections)["eval"]
+    assert evaluate("1 + x", {"x": 2}) == 3
+    assert evaluate("lambda _cls, a: _tuple_new(_cls, (a, 2))", {"_tuple_new": max})((0,), 1) == (1, 2)
+    with pytest.raises(SyntaxError):
+        evaluate("lambda _cls, ", {})
+
+
+def test_named_tuples_that_are_refused_are_refused(shared):
+    for names in ("a a", "class", "_a", "1"):
+        with pytest.raises(ValueError, match=r"(?i)field name"):
+            collections.namedtuple("Wrong", names)
