@@ -19,6 +19,7 @@ from hark.policy.decide import appointed
 from hark.policy.model import Address
 from mediator.authority import Destination
 from mediator.ca import RunCA
+from mediator.callers import CALLER
 from mediator.config import MediatorConfig
 from mediator.credentials import Broker
 from mediator.held import Room
@@ -28,7 +29,6 @@ from mediator.mcp.sessions import Sessions
 from mediator.sniff import Http, Tls
 from mediator.standing import Grounds, Standing
 from mediator.transport import Streams, reset
-from mediator.whose import CALLER
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler

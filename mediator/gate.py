@@ -21,6 +21,7 @@ from hark.policy.model import Speaks
 from mediator import pages, refused
 from mediator.addresses import AddressPool
 from mediator.authority import Destination, destination, judge_dial, judge_sni
+from mediator.callers import CALLER
 from mediator.ledger import Ledger
 from mediator.mcp.doors import Doors
 from mediator.origin import Origin
@@ -30,7 +31,7 @@ from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Transcript
 from mediator.transport import Streams, closed, reset, unwritten
-from mediator.whose import CALLER, Whose
+from mediator.whose import Whose
 
 if TYPE_CHECKING:
     from mediator.playback.playback import Playback

@@ -8,12 +8,12 @@ Denials are on the disk before their answer: whoever answers awaits `settled` fi
 meanwhile. Tables that the agent could grow are bounded, their events are not.
 """
 
-import asyncio
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hark.bundle.events import (
     DnsDecision,
@@ -34,11 +34,14 @@ from hark.errors import LimitError, RecordError
 from hark.policy.decide import Allow, Deny, Verdict
 from mediator import strays
 from mediator.authority import Destination
+from mediator.callers import CALLER
 from mediator.config import Recorder
 from mediator.credentials import Injection
 from mediator.pace import Pace
 from mediator.text import clipped
-from mediator.whose import CALLER
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 MAX_TOKEN_NAME: Final = 64  # names of cookies and members are shorter
 MAX_SUMMARY: Final = 1000  # distinct denied targets that are counted one by one; nobody reads more lines
@@ -125,7 +128,8 @@ class Ledger:
         self._tally = _Tally()
         self._last = -1
         self._heads: dict[int, Callable[[], None]] = {}
-        self._syncer = ThreadPoolExecutor(1, "sync")  # one: who comes meanwhile waits for the next sync
+        self._syncer: ThreadPoolExecutor | None = None
+        self._closed = False
         self.fatal: str | None = None
 
     def append(self, event: Event, *, durable: bool = False) -> None:
@@ -181,15 +185,28 @@ class Ledger:
 
     async def settled(self) -> None:
         """Return once all that was recorded up to now is on the disk. Raises RecordError."""
+        import asyncio
+
         await asyncio.wrap_future(self.settle())
 
     def settle(self) -> Future[None]:
         """Begin to have all that was recorded up to now on the disk. Who waits together shares one sync."""
-        return self._syncer.submit(self._sync, self._last)
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the ledger is closed")
+            if self._syncer is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                self._syncer = ThreadPoolExecutor(1, "sync")  # one: who comes meanwhile waits for the next
+            syncer = self._syncer
+        return syncer.submit(self._sync, self._last)
 
     def close(self) -> None:
-        """Wait for what `settle` began, and begin nothing more."""
-        self._syncer.shutdown()
+        """Wait for what `settle` began; nothing more may be begun."""
+        with self._lock:
+            self._closed, syncer = True, self._syncer
+        if syncer is not None:
+            syncer.shutdown()
 
     def _sync(self, seq: int) -> None:
         try:

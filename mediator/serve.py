@@ -18,14 +18,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from hark.bundle.events import Input, PolicyLoaded
+from hark.bundle.events import PolicyLoaded
 from hark.errors import HarkError, RecordError
 from hark.policy.model import Policy
 from launcher.beside import close_beside
 from launcher.plan import Sockets
 from mediator import descriptors
 from mediator.addresses import AddressPool
-from mediator.borders import Borders
 from mediator.branching import Branching
 from mediator.ca import RunCA
 from mediator.config import MediatorConfig, Recorder
@@ -35,6 +34,7 @@ from mediator.gate import Gate
 from mediator.ledger import Ledger, Summary
 from mediator.mcp.doors import Doors
 from mediator.origin import Origin, original_destination
+from mediator.recording import ledger_of
 from mediator.resolver import Resolver
 from mediator.standing import Standing
 from mediator.transport import listening
@@ -73,7 +73,9 @@ class Mediator:
         on_limit: Callable[[str], None] | None = None,
         published: Opened | None = None,
         broker: Broker | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
+        """`ledger` leads to `recorder`, and is there where something was recorded before this was loaded."""
         # The recorder's guard looks with the same one, for what is minted during the run as well.
         self.broker = broker or Broker(config.secrets)
         read_redirects(config.upstreams)
@@ -83,15 +85,7 @@ class Mediator:
         self._whose = Whose(None)
         self._playback = playback = config.playback
         self._standing = Standing(config.policy, local_now if playback is None else playback.now)
-        self._ledger = Ledger(
-            recorder,
-            on_fatal,
-            time.monotonic,
-            events_per_s=config.policy.limits.events_per_s,
-            on_limit=on_limit,
-            check=Borders(self.broker).check,
-            observer=None if playback is None else playback.observe,
-        )
+        self._ledger = ledger or ledger_of(config, recorder, self.broker, on_fatal, on_limit)
         self._engine = Engine(config, self._standing, self.broker, self._ledger, ca)
         self._ports = None if published is None or playback is not None else self._published(published)
         self._operator = None if playback is None else self._played(config, playback, published)
@@ -103,6 +97,7 @@ class Mediator:
             )
             playback.on_branch, playback.on_live = branching.pass_by, branching.go_live
         self._thread = threading.Thread(target=self._run, name="mediator", daemon=True)
+        self._began = threading.Event()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
@@ -129,9 +124,10 @@ class Mediator:
         )
 
     def start(self) -> None:
-        """Begin to serve; returns at once."""
+        """Begin to serve; returns once whoever waits for a turn of what is played is heard."""
         self._whose = Whose(self._tells())
         self._thread.start()
+        self._began.wait(JOIN_S)
 
     def prefetch(self) -> None:
         """Load what allowed connections need now, rather than at the first one."""
@@ -163,17 +159,6 @@ class Mediator:
         if self._thread.is_alive():
             self._ledger.fail(f"the mediator did not stop within {JOIN_S:.0f} s; is the disk that slow?")
 
-    def take_input(self, source: str, data: bytes, end: bool) -> bool:  # noqa: FBT001  (a launcher.intake.Record)
-        """Record what is about to reach the agent's standard input or terminal; from any thread.
-
-        False: it was not recorded, may not be passed on, and the run is being ended.
-        """
-        try:
-            self._ledger.append(Input(source=source, data=data, end=end))
-        except HarkError:
-            return False
-        return True
-
     def summary(self) -> Summary:
         """Return what was denied, which secrets were used and what to warn of."""
         return self._ledger.summary()
@@ -186,6 +171,7 @@ class Mediator:
         except Exception as error:  # noqa: BLE001  # a thread's last word: nobody above would hear it
             self._ledger.fail(f"the mediator ended: {type(error).__name__} (a bug in hark)")
         finally:
+            self._began.set()
             self._ledger.close()
             with self._lock:
                 self._loop = None
@@ -205,6 +191,7 @@ class Mediator:
             self._playback.start()
             if self._playback.score.recording.exchanges:
                 self._engine.prefetch()  # the agent will ask, and nobody else has anything to do until then
+        self._began.set()
         self._change()
         checking = asyncio.create_task(self._check())
         await self._serve(loop, stopping)

@@ -24,11 +24,11 @@ from hark.errors import UpstreamError
 from hark.policy.model import Address
 from mediator import strays
 from mediator.authority import Destination
+from mediator.callers import CALLER
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
 from mediator.scan import FoundError, StreamSwap
 from mediator.transport import Streams, reset
-from mediator.whose import CALLER
 
 PIECE: Final = 1 << 16  # one event; a larger one would hold up what comes behind it
 

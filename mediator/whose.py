@@ -7,16 +7,12 @@ at the most, and then its process is unknown. Where no boundary stands, every pr
 import asyncio
 import socket
 from collections import deque
-from contextvars import ContextVar
 from typing import Final
 
 from launcher import whose
 from launcher.whose import UNKNOWN, Address, Process
 
 WAIT_S: Final = 2.0  # an answer takes a fraction of a millisecond where the machine is not out of breath
-
-CALLER: Final[ContextVar[Process]] = ContextVar("CALLER", default=UNKNOWN)
-"""The process behind the connection that the present task was started for."""
 
 
 class Whose:

@@ -28,6 +28,7 @@ from hark.running import summary
 from hark.running.filing import Files
 from hark.running.keeping import Place, find_place
 from hark.running.parting import Parting
+from hark.running.serving import Serving
 from hark.running.trusting import files_for
 from launcher.report import Ended, NeverStarted
 from launcher.supervise import launch
@@ -287,24 +288,17 @@ class Run:
         """Put everything in place and on the record, then let the agent go."""
         from mediator import trust
         from mediator.ca import RunCA
-        from mediator.serve import Mediator
+        from mediator.recording import ledger_of, taking
+        from mediator.upstream import read_redirects
 
         published = self._publish()
         roots = trust.host_roots(self.environ)
         ca = RunCA.create(_date(self.began_at), _date(self.latest()))
         for event in self.opening():
             writer.append(event)
-        mediator = Mediator(
-            self.config(roots),
-            self.boundary.sockets,
-            self.recorder(writer),
-            ca,
-            self.fail,
-            on_limit=self.reach,
-            published=published,
-            broker=self.broker,
-            origin=self.origin(),
-        )
+        config, recorder, broker = self.config(roots), self.recorder(writer), self.broker or self.brokered()
+        read_redirects(config.upstreams)
+        ledger = ledger_of(config, recorder, broker, self.fail, self.reach)
         for event in () if self.files is None else self.files.opening():
             writer.append(event)
         for line in () if self.files is None else self.files.warned():
@@ -312,15 +306,28 @@ class Run:
         writer.append(self.stands(), durable=True)
         if self.plan.shim:
             self.set_clock(writer)
-        files = self.shown(ca, roots)
+        serving = Serving(
+            lambda kind: kind(
+                config,
+                self.boundary.sockets,
+                recorder,
+                ca,
+                self.fail,
+                origin=self.origin(),
+                on_limit=self.reach,
+                published=published,
+                broker=broker,
+                ledger=ledger,
+            )
+        )
         try:
             # What the agent asks before the mediator serves waits in the sockets, which listen already.
-            self.boundary.start(files, mediator.take_input, mediator.start)
+            self.boundary.start(self.shown(ca, roots), taking(ledger), serving.start)
         except BaseException:
-            mediator.stop()
+            serving.stop()
             raise
         starting.release_collector()
-        return mediator
+        return serving.mediator
 
     def origin(self) -> Origin:
         """Return what tells where a connection was meant to go: the kernel."""

@@ -7,9 +7,9 @@ result share the number of an exchange that is theirs alone.
 from typing import Final
 
 from hark.bundle.events import McpMessage, ToolCallRequest, ToolCallResult
+from mediator.callers import CALLER
 from mediator.ledger import Ledger
 from mediator.mcp.talk import Answered, Asked
-from mediator.whose import CALLER
 
 BY_HARK: Final = "answered by hark"
 
