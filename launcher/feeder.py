@@ -5,6 +5,7 @@ recorded. An agent that listens no more gets no more. This runs in a thread of i
 long in coming while the terminal's output goes on.
 """
 
+import fcntl
 import os
 import select
 import threading
@@ -13,6 +14,7 @@ from typing import Final
 from launcher.intake import Record
 from launcher.played import Piece, Played, resize
 
+TIOCGPTPEER: Final = 0x5441  # asm-generic/ioctls.h
 END_OF_TYPING: Final = b"\x04"  # VEOF of a new terminal; programs that read it raw take it likewise
 _JOIN_S: Final = 1.0  # a turn that does not come back must not keep a run from its end
 
@@ -77,6 +79,7 @@ class Feeder:
                 self._close_feed()
             else:
                 self._write(self._feed if piece.source == "stdin" else self._master, piece.data)
+                self._arrive(piece)
         except OSError:
             return  # the other end is gone
 
@@ -86,6 +89,21 @@ class Feeder:
                 data = data[os.write(target, data) :]
             except BlockingIOError:
                 continue
+
+    def _arrive(self, piece: Piece) -> None:
+        """Wait until what was typed has woken whoever reads it.
+
+        The kernel passes it on in a thread of its own, later on a busy machine. Until then the agent looks as
+        if it had nothing to do, and would get the next piece before it has asked for it. To poll the
+        terminal's other side has that thread's work done, unless there is what was not read yet.
+        """
+        if piece.source != "terminal" or self._master is None:
+            return
+        side = fcntl.ioctl(self._master, TIOCGPTPEER, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            select.select([side], [], [], 0)
+        finally:
+            os.close(side)
 
     def _writable(self, target: int) -> bool:
         """Wait for room; False where nobody listens any more or the run is over."""

@@ -4,10 +4,12 @@ Always: each keeps the sequence number and the time of the event that it was rec
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hark.bundle.events import Branch
 from hark.bundle.fields import Pairs
+
+ALONG_NS: Final = 10_000_000  # what a server writes at once may come in two reads
 
 
 class Early(NamedTuple):
@@ -129,3 +131,10 @@ class Action:
     blocking: bool
     """Whether what came later is not released before it."""
     done: bool = False
+
+
+def is_along(before: Part, part: Part) -> bool:
+    """Tell whether a part of an answer was recorded in one, or as good as in one, with the one before it."""
+    if isinstance(part.piece, Data):
+        return isinstance(before.piece, Head) and before.seq == part.seq
+    return isinstance(part.piece, End) and part.time_ns - before.time_ns < ALONG_NS

@@ -152,7 +152,7 @@ class Score:
 
     def may_release(self, part: Part) -> bool:
         """Tell whether all that the agent had done before this part it has done here too."""
-        awaited = self._awaited()
+        awaited = self.awaited()
         if awaited is not None and awaited.seq < part.seq:
             return False
         live = self._whose(part)
@@ -191,7 +191,7 @@ class Score:
 
     def waiting_for(self, part: Part) -> Action | None:
         """Return the action that `part` waits for; None: it may be released, or nothing will let it."""
-        awaited = self._awaited()
+        awaited = self.awaited()
         if awaited is not None and awaited.seq < part.seq:
             return awaited
         live = self._whose(part)
@@ -424,7 +424,7 @@ class Score:
         if seq > self._last[0]:
             self._last = (seq, max(time_ns, self._last[1]))
 
-    def _awaited(self) -> Action | None:
+    def awaited(self) -> Action | None:
         """Return the first blocking action that was not done yet."""
         while self._first < len(self._blocking) and self._blocking[self._first].done:
             self._first += 1

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Final
 
 from hark.bundle.events import Event, Input
 from hark.errors import BundleError
-from hark.replay.pieces import Action, Branched, Data, End, Head, Part, Piece, Refused
+from hark.replay.pieces import Action, Branched, Data, End, Head, Part, Piece, Refused, is_along
 from hark.replay.recorded import Recorded, words_of
 from hark.replay.score import Score
 from hark.replay.talks import Differs, LiveTalk, Talk
 from mediator.playback.clock import Clock, Idle, RealClock, Starved, always_idle, never_starved
-from mediator.playback.report import Divergence, Report, stall
+from mediator.playback.report import Divergence, Report, nothing_comes, stall
 
 if TYPE_CHECKING:
     from mediator.playback.altering import Altering  # a replay alters nothing, and need not load what could
@@ -36,8 +36,8 @@ STALL_S: Final = 5.0  # more than a program takes to start another; below what a
 STALL_TIMES: Final = 3  # of what the recording took: this machine may be slower
 CONNECTION_S: Final = 0.25  # what an allowed name or connection waits for its turn beyond the recorded gap
 LOOK_S: Final = 0.02  # between looks at an agent that something is held for
+QUIET_LOOK_S: Final = 0.5  # and at one for which nothing is
 STEP_S: Final = 0.0002  # between looks at an agent that is busy right before a release
-ALONG_NS: Final = 10_000_000  # what a server writes at once may come in two reads
 INPUT_S: Final = 0.002  # for who was let go on to write input to the agent
 STARVED_TIMES: Final = 4
 STARVED_S: Final = 2.0
@@ -227,7 +227,7 @@ class Playback:
         if live is None or live.recorded is None or part is None or self.diverged or self._over:
             return None
         counted = isinstance(part.piece, End) and live.recorded.has_length
-        if not counted and not (_is_along(before, part) and self._is_next(part)):
+        if not counted and not (is_along(before, part) and self._is_next(part)):
             return None
         self._counts.released += 1
         if not counted:
@@ -438,24 +438,29 @@ class Playback:
 
     async def _hold(self) -> None:
         """Wait for something to change; see whether it ever will."""
-        idle_since: float | None = None
+        idle_s = 0.0
         while not self._changed.is_set():
             held = self.score.held()
+            look_s = LOOK_S if held else QUIET_LOOK_S
+            began = time.monotonic()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S if held and not self.diverged else None):
+                async with asyncio.timeout(None if self.diverged else look_s):
                     await self._changed.wait()
             if self._changed.is_set():
                 return
+            idle_s += min(time.monotonic() - began, 2 * look_s)  # we may be what did not come to run
             if not self._idle():
-                idle_since = None
-                continue
-            now = time.monotonic()
-            idle_since = now if idle_since is None else idle_since
-            if self._overdue(held, now - idle_since):
+                idle_s = 0.0
+            elif self._overdue(held, idle_s):
                 return
 
     def _overdue(self, held: list[tuple[Part, str]], idle_s: float) -> bool:
         """Let a connection go on that waited long enough; with none, say that the replay is stuck."""
+        if not held:
+            found = nothing_comes(self.score, idle_s / STALL_TIMES - self._stall_s)
+            if found is not None:
+                self.diverge(found)
+            return False
         connections = [pair for pair in held if self.score.is_decision(pair[0])]
         part, words = (connections or held)[0]
         awaited = self.score.waiting_for(part)
@@ -489,10 +494,3 @@ def _passed_by(_part: Part) -> None:
 
 def _live_by(_exchange: int, _verified: int) -> None:
     """Do nothing."""
-
-
-def _is_along(before: Part, part: Part) -> bool:
-    """Tell whether a part of an answer was recorded in one, or as good as in one, with the one before it."""
-    if isinstance(part.piece, Data):
-        return isinstance(before.piece, Head) and before.seq == part.seq
-    return isinstance(part.piece, End) and part.time_ns - before.time_ns < ALONG_NS

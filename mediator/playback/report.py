@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hark.replay.pieces import Action, Failed, Head, Part, Withheld
+from hark.replay.score import Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,19 @@ class Report:
     """Recorded answers that were not used to their end."""
     divergences: tuple[Divergence, ...]
     dials: int
+
+
+def nothing_comes(score: Score, idle_s: float) -> Divergence | None:
+    """Say what an agent does not come to do that waits, and for nothing which was recorded.
+
+    None: it may sleep yet. That is measured by the whole time that the recording took up to there, since
+    nobody knows when it began to.
+    """
+    awaited = score.awaited() or score.recording.ended
+    if awaited is None or idle_s <= awaited.time_ns / 1e9:
+        return None
+    words = f"{awaited.words} (event {awaited.seq}) did not come, and the agent waits"
+    return Divergence("stall", f"{words} for nothing that was recorded", awaited.seq)
 
 
 def stall(part: Part, words: str, awaited: Action | None) -> Divergence:

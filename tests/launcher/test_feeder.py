@@ -1,7 +1,12 @@
 """Turns: asked for in order, one at a time, not before the agent can take the piece, never after the end."""
 
+import fcntl
 import os
+import pty
+import struct
+import termios
 import threading
+import tty
 from collections.abc import Callable
 
 import pytest
@@ -121,5 +126,27 @@ def test_a_terminal_at_which_nothing_more_is_typed_says_so_where_that_is_asked_f
     assert recorded == ([("terminal", b"\x04", False)] if ends else [])
     if ends:
         assert os.read(slave, 10) == b""  # the end of the input, as the kernel makes it of Ctrl-D
+    feeder.stop()
+    os.close(slave)
+
+
+def test_what_is_typed_has_come_through_the_terminal_when_the_next_turn_is_asked_for() -> None:
+    """Whoever waits for it is woken by then, and seen to run."""
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    there: list[int] = []
+
+    def turn(seq: int) -> bool:
+        if seq:
+            (count,) = struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, bytes(4)))
+            there.append(count)
+            os.read(slave, 9)
+        return True
+
+    keys = tuple(Piece(seq, "terminal", b"k", end=False) for seq in range(100))
+    feeder = Feeder(Played(keys, turn), lambda *_: True, feed=None, master=master)
+    feeder.start()
+    until(lambda: len(there) == 99)
+    assert there == [1] * 99
     feeder.stop()
     os.close(slave)

@@ -1,17 +1,20 @@
 """A recorded run played back: the same bytes to the same client, from no server."""
 
 import asyncio
+import re
 import time
 from pathlib import Path
 
 import pytest
 
+from hark.bundle.bounds import RunEnd, RunStart
 from hark.bundle.events import LlmRequest, LlmResponseChunk, LlmResponseEnd, ResponseHead
 from hark.errors import BundleError
 from hark.replay.pieces import Data, End, Part
+from hark.replay.recorded import Frame
 from hark.replay.score import Score
 from mediator.playback.playback import Playback
-from mediator.playback.report import Divergence
+from mediator.playback.report import Divergence, nothing_comes
 from tests.mediator.playback.rig import changed, frames_of, playing, recording
 from tests.mediator.rig import API, Rig, pair
 
@@ -170,3 +173,26 @@ def test_bytes_that_are_not_there_any_more_end_the_replay() -> None:
     playback = Playback(Score([]), told.append, contents=gone)
     assert playback.loaded(Part(3, 0, Data(b""))) is None
     assert [(one.kind, one.words, one.event) for one in told] == [("uncovered", "event 3 is another", 3)]
+
+
+def test_an_agent_that_waits_for_nothing_that_was_recorded_is_told_what_did_not_come(tmp_path: Path) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
+        _three(rig)
+    with playing(frames_of(path), API, stall_s=0.2) as played:
+        why = played.wait_diverged()
+    assert why.kind == "stall"
+    assert re.fullmatch(
+        rf"POST {API}/0 \(event \d+\) did not come, and the agent waits for nothing that was recorded",
+        why.words,
+    )
+
+
+def test_an_agent_that_has_done_all_and_does_not_end_waits_for_what_was_not_recorded() -> None:
+    end = RunEnd(ended_at=1, exit_code=0, reason="exit")
+    score = Score([Frame(0, 0, RunStart(started_at=0)), Frame(1, 2_000_000_000, end)])
+    assert nothing_comes(score, 1.9) is None
+    why = nothing_comes(score, 2.1)
+    assert why is not None
+    assert why.words.startswith("the end of the run (event 1) did not come, and the agent waits for nothing")
+    assert nothing_comes(Score([]), 1e9) is None  # a recording that breaks off says nothing of an end
