@@ -74,6 +74,7 @@ class Branching:
         if ahead is None:
             raise RuntimeError("a fork without what comes into force")
         self._ledger.append(ahead.begun(exchange, verified), durable=True)
+        self._ledger.begin_anew()
         self._put(ahead.then)
 
     def pass_by(self, part: Part) -> None:

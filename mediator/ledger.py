@@ -292,6 +292,12 @@ class Ledger:
             if len(self._tally.warnings) < MAX_SUMMARY:
                 self._tally.warnings[text] = None
 
+    def begin_anew(self) -> None:
+        """Count denials from here on: what a fork replayed was denied by rules that are not its forker's."""
+        with self._lock:
+            self._tally.denied.clear()
+            self._tally.uncounted = 0
+
     def summary(self) -> Summary:
         """Return what has been counted so far."""
         with self._lock:

@@ -174,8 +174,9 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         if branch.note:
             yield f"  patch: {visible(branch.note)}"
     if outcome.altered:
-        were = "request was" if outcome.altered == 1 else "requests were"
-        yield f"  {outcome.altered} live {were} sent otherwise than the agent made them"
+        one = outcome.altered == 1
+        were, them = ("request was", "it") if one else ("requests were", "them")
+        yield f"  {outcome.altered} live {were} sent otherwise than the agent made {them}"
     yield f"  parent {outcome.recalled.verified.root.hex()}"
     yield f"  {describe(verdict.end)}"
     if branch is not None:

@@ -141,6 +141,8 @@ def find(spec: str, frames: Iterable[Frame], on: Side | None, *, otherwise: Side
     calls = _calls(spec, spoken)
     if calls is not None:
         return _at(calls, on or otherwise)
+    if number is None and not _named(survey, spec.partition("#")[0]):
+        _refuse_unmade(spec, spoken)
     if not survey.exchanges:
         raise ForkError(f"the bundle has no request in it: there is nothing to fork at{_or_a_call(spoken)}")
     if number is not None:
@@ -225,6 +227,16 @@ def _calls(spec: str, spoken: Spoken) -> Remark | None:
         times = "once" if len(made) == 1 else f"{len(made)} times"
         raise ForkError(f"{visible(name)} was called {times}; there is no #{occurrence}")
     return made[occurrence - 1]
+
+
+def _refuse_unmade(spec: str, spoken: Spoken) -> None:
+    """Say that a tool was not called, where there are calls of tools and one was meant. Raises ForkError."""
+    name = spec.partition("#")[0]
+    near = names(name, spoken.calls, NAMED, 0.3) if name.startswith("mcp.") else []
+    if near:
+        listed = ", ".join(f"{visible(one)} (event {spoken.calls[one][0].seq})" for one in near)
+        are = "are" if len(near) > 1 else "is"
+        raise ForkError(f"no call of {visible(name)} was recorded; nearest {are} {listed}")
 
 
 def _or_a_call(spoken: Spoken) -> str:

@@ -189,7 +189,7 @@ def test_another_model_is_asked_from_the_branch_point_on(rootless: Desk, upstrea
     (asked,) = [json.loads(seen.body) for seen in upstream.seen[before:] if seen.body]
     assert (asked["model"], asked["temperature"]) == ("large", 0)
     assert '"model": "large"' in ended.stdout
-    assert "1 live request was sent otherwise" in ended.stderr
+    assert "1 live request was sent otherwise than the agent made it" in ended.stderr
 
 
 def test_a_stricter_policy_says_what_it_would_have_stopped_first(rootless: Desk, upstream: Upstream) -> None:

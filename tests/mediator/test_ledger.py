@@ -84,6 +84,16 @@ def test_repeats_are_counted_once_and_recorded_each_time() -> None:
     assert len(recorder.events) == 6
 
 
+def test_a_fork_counts_what_is_denied_where_it_is_live() -> None:
+    book, _, _, _ = made()
+    book.attempt(API, "tls", "", DENY)
+    book.begin_anew()
+    assert book.summary().denied == ()
+    book.attempt(API, "tls", "", DENY)
+    assert [one.count for one in book.summary().denied] == [1]
+    book.close()
+
+
 def test_a_flood_of_names_grows_the_record_and_not_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "MAX_SUMMARY", 5)
     book, recorder, _, _ = made()

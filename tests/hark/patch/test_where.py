@@ -165,6 +165,32 @@ def test_a_thousand_long_paths_are_compared_in_no_time():
         find("b" * 60_000, run, None)
 
 
+NOTES = [
+    ev.McpMessage("notes", 1, 0, from_agent=True, data=b"{}"),
+    ev.ToolCallRequest("notes", "echo", b"{}", exchange=7),
+    ev.McpMessage("notes", 1, 1, from_agent=False, data=b"{}"),
+    ev.ToolCallResult("notes", "echo", b"{}", is_error=False, exchange=7),
+]
+
+
+def test_a_tool_call_is_found_by_its_name_on_either_side():
+    run = [*RUN, *frames(*NOTES, *NOTES, first=17)]
+    call, result = find("mcp.notes/echo#2", run, None), find("mcp.notes/echo", run, Side.RESPONSE)
+    assert (call.at, call.request, call.side) == (22, 21, Side.REQUEST)
+    assert (result.at, result.request, result.side) == (19, 17, Side.RESPONSE)
+    assert result.place == "the result of mcp.notes/echo (event 19)"
+    with pytest.raises(ForkError, match=r"was called 2 times; there is no #3"):
+        find("mcp.notes/echo#3", run, None)
+    for events in (run, frames(*NOTES)):
+        with pytest.raises(ForkError, match=r"no call of mcp.notes/ecco .* nearest is mcp.notes/echo"):
+            find("mcp.notes/ecco", events, None)
+
+
+def test_a_bundle_of_tool_calls_alone_names_one():
+    with pytest.raises(ForkError, match=r"but for its tool calls, such as -at mcp.notes/echo"):
+        find("last-request", frames(*NOTES), None)
+
+
 def test_all_answers_are_listed_that_a_fork_can_be_at():
     refused = ev.LlmRequest(host=MODEL, method="POST", path="/pay", exchange=4)
     denied = ev.LlmResponseEnd(exchange=4, status=403, error=f"{ev.REFUSED}paths")
