@@ -206,10 +206,11 @@ def test_a_value_reaches_its_place_at_its_host_and_nothing_else_does(number: int
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_what_comes_back_holds_the_value_in_no_spelling(number: int) -> None:
     rng = random.Random(f"answers {number}")
-    turned = 0
+    turned = stopped = 0
     for _ in range(PLACEMENTS // ROUNDS // 2):
         one = placement(rng)
         to = here(one)
+        astray = one.secret.name in to.broker.astray_at(to.target)
         spelling = rng.choice(["plain", "percent", "json", "entities", "hex", "base64"])
         spelled = spell(rng, spelling, one.secret.value).encode()
         if rng.random() < 0.3:
@@ -226,13 +227,16 @@ def test_what_comes_back_holds_the_value_in_no_spelling(number: int) -> None:
             _, way = bodies.of_answer(to, headers, body=True)
             got = b"".join(map(way.feed, pieces(packed, one.cut))) + way.finish()
         except StoppedError:
-            assert spelling == "base64" or not to.broker.binds(to.target), (one, text)
+            stopped += astray
+            assert spelling == "base64" or astray, (one, text)
             continue
+        assert not astray, (one, text)
         shown = b"".join(unpackers(one.coding)[0].unpack(got)) if one.coding else got
         assert to.broker.real_value_in(shown) is None, (one, text, shown)
         assert shown != text, (one, text)
         turned += 1
-    assert turned > 100
+    assert turned > 30
+    assert stopped > 30
 
 
 def test_the_control_without_the_binding_values_reach_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
