@@ -19,7 +19,7 @@ def get(path: str, seconds: float) -> str:
         connection.close()
 
 
-said = [get("/never", 0.6), get("/half", 0.8), get("/at-once", 20)]
+said = [get("/never", 1.5), get("/half", 2.0), get("/at-once", 20)]
 print("\n".join(said))
 connection = http.client.HTTPSConnection("api.example", timeout=60)
 connection.request("POST", "/report", json.dumps(said))

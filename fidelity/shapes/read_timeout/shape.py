@@ -10,7 +10,7 @@ from tests.fakes.upstream import Call
 
 def never(call: Call) -> None:
     """Wait until the other side has long gone."""
-    time.sleep(3)
+    time.sleep(8)
     call.cut()
 
 
@@ -21,7 +21,7 @@ def half(call: Call) -> None:
     call.end_headers()
     call.wfile.write(b"01234")
     call.wfile.flush()
-    time.sleep(3)
+    time.sleep(8)
     call.cut()
 
 

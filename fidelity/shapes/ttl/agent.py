@@ -1,9 +1,9 @@
-"""Keeps a token for half a second of the monotonic clock; a slow answer takes longer."""
+"""Keeps a token for three seconds of the monotonic clock; a slow answer takes longer."""
 
 import time
 import urllib.request
 
-LIVES_S = 0.5
+LIVES_S = 3.0
 kept: tuple[float, str] | None = None
 
 

@@ -16,7 +16,7 @@ def build(server: Upstream) -> None:
         call.reply(200, f"with {call.headers['x-token']}".encode())
 
     server.on("/quick")(work)
-    server.on("/slow")(later(0.9, work))
+    server.on("/slow")(later(4.0, work))
 
 
 def expect(run: Outcome) -> None:
