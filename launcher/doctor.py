@@ -6,7 +6,6 @@ the probe itself could not run: what was not observed is not counted as safe. No
 
 import contextlib
 import os
-import resource
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,15 +15,10 @@ from typing import Final
 from hark.errors import ConfinementError, HarkError
 from launcher.advice import NO_PROC, explain, kernel_advice, profile
 from launcher.identity import agent_identity
+from launcher.least import check_limits
 
 _REPORT_BYTES: Final = 1 << 12
-_LEAST_FREE: Final = 64 << 20  # bytes; a body's worth, and less than any machine that still works well has
-_LEAST: Final = (
-    ("open files", "n", resource.RLIMIT_NOFILE, 128),
-    ("processes", "u", resource.RLIMIT_NPROC, 16),
-    ("a file's bytes", "f", resource.RLIMIT_FSIZE, _LEAST_FREE),
-)
-"""What a run cannot do without, with ulimit's letter."""
+_LEAST_FREE: Final = 2 << 20  # bytes; what no record gets by with
 _PROBE_SECONDS: Final = 10
 
 
@@ -32,6 +26,8 @@ class State(Enum):
     """What a probe found."""
 
     OK = "ok"
+    LESS = "less"
+    """A run works without it, and does less; said by what does it (`hark.repeatable`)."""
     MISSING = "missing"
     UNKNOWN = "unknown"
 
@@ -89,12 +85,7 @@ def _machine() -> str:
 
 
 def _limits() -> str:
-    for name, option, what, least in _LEAST:
-        soft, _ = resource.getrlimit(what)
-        if soft != resource.RLIM_INFINITY and soft < least:
-            raise ConfinementError(
-                f"the limit of {name} is {soft} and has to be {least}: raise it with ulimit -{option}"
-            )
+    check_limits()
     return "files, processes and file sizes are not limited too low"
 
 

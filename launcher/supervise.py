@@ -26,6 +26,7 @@ from launcher.doorway import Doorway
 from launcher.feeder import Feeder
 from launcher.identity import Identity, agent_identity
 from launcher.intake import Intake, Record, unrecorded
+from launcher.least import check_limits
 from launcher.outlet import Outlet
 from launcher.plan import Plan, Sockets
 from launcher.played import Played
@@ -57,6 +58,7 @@ def launch(plan: Plan, played: Played | None = None) -> "Boundary":
     """
     if _threads() != 1:
         raise RuntimeError("launch() forks: call it before the first thread is started")
+    check_limits()
     settle_streams()
     if played is not None:
         plan = played.applied(plan)

@@ -13,10 +13,13 @@ import hashlib
 import os
 import signal
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hark.bundle.store import runs_directory
 from hark.places import within
+
+if TYPE_CHECKING:
+    from launcher.doctor import Finding
 
 COMPILERS: Final = ("cc", "gcc", "clang")
 _FOLDERS: Final = ("/usr/bin", "/usr/local/bin", "/bin")
@@ -28,6 +31,10 @@ _LIBRARIES: Final = ("-ldl",)
 _TIMEOUT_S: Final = 300.0  # it takes a second where nothing else runs, and minutes have been seen
 _SCRATCH: Final = ".build-"
 _NAME_BYTES: Final = 12
+_NAME: Final = "clock"
+_INSTALL: Final = (
+    "apt-get install gcc libc6-dev    # Debian, Ubuntu\ndnf install gcc glibc-devel       # Fedora, RHEL"
+)
 
 
 class NoLibraryError(Exception):
@@ -76,6 +83,18 @@ def library(environ: Mapping[str, str], writable: Iterable[str]) -> bytes:
         step = "; make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         where = error.filename or folder
         raise NoLibraryError(f"it could not be built: {where}: {error.strerror}{step}") from error
+
+
+def found(environ: Mapping[str, str]) -> "Finding":
+    """Say whether runs have the library, as `hark doctor` says what they need; it is built if need be."""
+    from launcher.doctor import Finding, State
+
+    try:
+        library(environ, ())
+    except NoLibraryError as error:
+        words = f"runs go without a recorded clock and randomness, and replays may differ: {error}"
+        return Finding(_NAME, State.LESS, words, _INSTALL if _compiler(()) is None else "")
+    return Finding(_NAME, State.OK, "programs get the run's own clock and randomness, which a replay repeats")
 
 
 def digest(*parts: str | bytes) -> str:

@@ -15,6 +15,7 @@ import pytest
 from hark.errors import ConfinementError
 from launcher import doctor
 from launcher.doctor import Finding, State, check
+from launcher.least import LEAST
 from tests.launcher.conditions import (
     Condition,
     apparmor,
@@ -230,8 +231,8 @@ CASES: Final = {
     "root of a container without SYS_ADMIN": Case(
         docker_root(), "mounts", "--cap-add SYS_ADMIN", root=True, run_says="--cap-add SYS_ADMIN"
     ),
-    "few files": Case(limited(resource.RLIMIT_NOFILE, 100), "limits", "ulimit -n", run_says=None),
-    "no file sizes": Case(limited(resource.RLIMIT_FSIZE, 4096), "limits", "ulimit -f", run_says=None),
+    "few files": Case(limited(resource.RLIMIT_NOFILE, 100), "limits", "ulimit -n"),
+    "no file sizes": Case(limited(resource.RLIMIT_FSIZE, 4096), "limits", "ulimit -f"),
     "no processes": Case(
         limited(resource.RLIMIT_NPROC, 0), "network", "ulimit -u", State.UNKNOWN, run_says="ulimit -u"
     ),
@@ -265,6 +266,21 @@ def test_a_host_that_lacks_something_is_found_out_and_a_run_says_what_the_doctor
 def test_a_proc_that_hides_other_processes_or_settings_is_fit(options: str) -> None:
     found = apart(lambda: (proc_with(options)(), check())[1], who="root")
     assert [finding for finding in found if finding.state is not State.OK] == []
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("name", "what", "least"), [(name, what, least) for name, _, what, least in LEAST])
+def test_the_control_with_the_least_that_is_asked_for_a_run_works(name: str, what: int, least: int) -> None:
+    if what == resource.RLIMIT_NPROC:
+        pytest.skip("counts what else the user runs")
+
+    def ask() -> tuple[State, str]:
+        limited(what, least)()
+        found = {finding.name: finding for finding in check()}["limits"]
+        with project("root" if os.geteuid() == 0 else "whoever") as folder:
+            return found.state, run_here(plan(folder, ("/bin/sh", "-c", "echo ran"))).out
+
+    assert apart(ask, who="root") == (State.OK, "ran\n"), name
 
 
 @pytest.mark.attack

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hark.repeatable import shim_library
-from hark.repeatable.shim_library import NoLibraryError, library
+from hark.repeatable.shim_library import NoLibraryError, found, library
+from launcher.doctor import State
 from tests.support.waiting import until
 
 
@@ -106,6 +107,18 @@ def test_no_compiler_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     only(monkeypatch, tmp_path)
     with pytest.raises(NoLibraryError, match=r"there is no C compiler"):
         library({"XDG_STATE_HOME": str(tmp_path)}, [])
+
+
+def test_the_doctor_is_told_of_a_missing_compiler_with_what_installs_one_and_runs_go_on_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    assert found(environ).state is State.OK
+    monkeypatch.setattr(shim_library, "_FOLDERS", (str(tmp_path / "nothing"),))
+    assert found(environ).state is State.OK  # the control: what was built serves
+    without = found({"XDG_STATE_HOME": str(tmp_path / "other")})
+    assert (without.state, "there is no C compiler" in without.words) == (State.LESS, True)
+    assert "apt-get install gcc" in without.fix
 
 
 def test_what_the_compiler_said_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
