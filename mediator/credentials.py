@@ -24,6 +24,7 @@ from blake3 import blake3
 
 from hark.errors import RecordError
 from hark.policy.model import Secret, Surface
+from mediator.anyof import AnyOf
 from mediator.authority import Destination
 from mediator.encodings import Form, Pair, needles_of
 from mediator.fields import kept_by_servers
@@ -98,6 +99,8 @@ class Broker:
         self._spelled: dict[bytes, str] = {}
         """How values were sent other than as they are, and whose. A server that packs what it got into base64
         or hexadecimal gives back a text that nothing else would know."""
+        self._named = AnyOf(())
+        """The placeholders in lower case."""
         self._values = Table()
         self._tables: dict[tuple[Destination, Surface], Table] = {}
         self._bound: dict[Destination, bool] = {}
@@ -191,7 +194,15 @@ class Broker:
             if value[:6].lower() == b"basic ":
                 return False  # it is read as servers read base64, which is more than is looked for here
             parts += (name, value)
+        if self._named.stand_in(b"\n".join([name for name, _ in headers]).lower()):
+            return False
         return not self._any_placeholder.has(normal(b"\n".join(parts)))
+
+    def _in_name(self, name: bytes) -> str | None:
+        """Return the name of a secret whose placeholder stands in a header's name: those have no case."""
+        lower = normal(name).lower()
+        named = (one.name for one in self._held if one.placeholder.lower().encode() in lower)
+        return self._any_placeholder.name_in(name) or next(named, None)
 
     def inject(self, headers: HeaderList, target: Destination) -> Injected | Refused:
         """Replace each placeholder in header values by the value bound to `target`; refuse any other."""
@@ -199,7 +210,7 @@ class Broker:
         used: dict[str, Pair] = {}
         try:
             for name, value in headers:
-                if self._any_placeholder.name_in(name) is not None:
+                if self._in_name(name) is not None:
                     return Refused("a placeholder stands in the name of a header")
                 if kept_by_servers(name) and (kept := self._kept_there(value, target)) is not None:
                     return Refused(
@@ -273,6 +284,7 @@ class Broker:
     def in_trailers(self, fields: HeaderList) -> Refused | None:
         """Refuse a placeholder behind a body."""
         name = self._any_placeholder.name_in(b"\n".join(name + b": " + value for name, value in fields))
+        name = name or next(filter(None, (self._in_name(field) for field, _ in fields)), None)
         if name is None:
             return None
         return Refused(
@@ -359,6 +371,7 @@ class Broker:
         self._any_placeholder = Table(
             [Pair(one.name, one.placeholder.encode(), b"", "anywhere") for one in held]
         )
+        self._named = AnyOf(one.placeholder.lower().encode() for one in held)
         within = [Pair(name, spelled, b"", "anywhere") for spelled, name in self._spelled.items()]
         known = (*held, *self._later)
         values = [Pair(one.name, one.value.encode(), one.placeholder.encode()) for one in known]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from mediator.spelling import Mapped, Place, like, normal, placed
+from mediator.spelling import Mapped, Place, is_lower, like, normal, placed
 
 _STANDARD: Final = (string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/").encode()
 _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
@@ -149,16 +149,22 @@ def respell(turned: Turned, found: Mapped, raw: bytes, place: Place) -> bytes:
         text = placed(turned.text, place)
         return wide.join(text[i : i + 1] for i in range(len(text)))
     units = [raw[found.starts[i] : found.ends[i]] for i in range(turned.start, turned.end)]
+    lower = is_lower(units)
+    telling = [unit for i, unit in enumerate(units, turned.start) if found.text[i] in _ALNUM]
     if len(units) != len(turned.text):
-        telling = [unit for i, unit in enumerate(units, turned.start) if found.text[i] in _ALNUM]
         if telling and all(len(unit) > 1 for unit in telling):
-            return b"".join(like(telling[0], bytes((char,))) for char in turned.text)
+            return b"".join(like(telling[0], bytes((char,)), lower=lower) for char in turned.text)
         return placed(turned.text, place)
+    # Where an encoder spells special characters alone, their places are not told by those in the new text.
+    special_alone = bool(telling) and all(len(unit) == 1 for unit in telling)
     spelled = bytearray()
     for i, unit in enumerate(units):
         char, number = turned.text[i : i + 1], turned.start + i
         gap = raw[found.ends[number - 1] : found.starts[number]] if i else b""
-        spelled += gap + (placed(char, place) if len(unit) == 1 else like(unit, char))
+        if char[0] in _ALNUM and not gap.strip(b"\\"):
+            gap = b""  # which escaped what stood here
+        plain = len(unit) == 1 or (special_alone and char[0] in _ALNUM)
+        spelled += gap + (placed(char, place) if plain else like(unit, char, lower=lower))
     return bytes(spelled)
 
 

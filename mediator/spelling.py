@@ -13,7 +13,7 @@ Not done here: base64 and hexadecimal, which are texts of their own (`mediator.e
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -136,13 +136,22 @@ def folded(data: bytes, *, open_end: bool = False) -> tuple[bytes, Callable[[int
     return bytes(text), lambda place: place + shifts[bisect_right(starts, place) - 1]
 
 
-def like(unit: bytes, char: bytes) -> bytes:
-    """Spell one character as `unit` spells its own."""
+def is_lower(units: Iterable[bytes]) -> bool:
+    """Tell whether any of these spellings has a hexadecimal digit in lower case."""
+    digits = (found.group(2) for unit in units if len(unit) > 1 and (found := _HEX_UNIT.fullmatch(unit)))
+    return any(pair != pair.upper() for pair in digits)
+
+
+def like(unit: bytes, char: bytes, *, lower: bool = False) -> bytes:
+    """Spell one character as `unit` spells its own, with hexadecimal digits in upper or `lower` case.
+
+    That is the same all through a text: mixed, a text of n characters would have 2 to the n spellings.
+    """
     if len(unit) == 1:
         return char
     found = _HEX_UNIT.fullmatch(unit)
     if found:
-        upper = found.group(2).upper() == found.group(2)
+        upper = not lower
         return found.group(1) + (b"%02X" if upper else b"%02x") % char[0] + found.group(3)
     found = _DECIMAL_UNIT.fullmatch(unit)
     if found:

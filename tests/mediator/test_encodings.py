@@ -1,11 +1,14 @@
 """A value is recognised in every form that an ordinary program would give it, and turned into another's."""
 
 import base64
+from urllib.parse import quote, unquote
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mediator.encodings import Pair, Short, Turned, needles_of, turn
+from mediator.scan import StreamSwap, Table
 
 VALUE, LONGER = b"sk-a/b+c%d e~0123456789", b"sk-harkAbCdEfGhIjKlMnOpQrStUv"
 EVEN = b"other" + b"w" * (len(VALUE) - 5)
@@ -65,3 +68,45 @@ def test_another_value_of_the_same_shape_is_not_taken_for_it() -> None:
 
 def test_no_form_of_a_short_value_is_so_short_that_chance_makes_it() -> None:
     assert min(len(needle.text) for needle in needles_of(Pair("K", b"k3y-1234", LONGER))) >= 8
+
+
+SHOWN = b"sk-harkABCDEFGHIJKLMNOP"
+
+
+def through(raw: bytes, pair: Pair) -> bytes:
+    swap = StreamSwap(lambda: Table([pair]))
+    return swap.whole(raw)
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        lambda text: quote(text, safe="").encode(),
+        lambda text: text.replace("/", "\\/").encode(),
+        lambda text: text.replace("+", "&#43;").replace("/", "&#x2f;").encode(),
+        lambda text: text.replace("+", "\\u002b").replace("/", "\\u002f").encode(),
+    ],
+)
+def test_where_an_encoder_spells_special_characters_their_places_are_not_told(encoder) -> None:
+    """Two values with special characters elsewhere, and as many, look alike once they are turned."""
+    values = ("sk-a/bcd+efgh0123456789", "sk-abc/defg+h0123456789", "sk-abcdefgh01/2345+6789")
+    shown = {through(b"k=" + encoder(value) + b"&", Pair("k", value.encode(), SHOWN)) for value in values}
+    assert shown == {b"k=" + SHOWN + b"&"}
+
+
+def test_the_control_what_is_spelled_throughout_stays_so() -> None:
+    value = "sk-a/bcd+efgh0123456789"
+    raw = "".join(f"%{ord(char):02x}" for char in value).encode()
+    got = through(raw, Pair("k", value.encode(), SHOWN)).decode()
+    assert (unquote(got).encode(), got.count("%")) == (SHOWN, len(SHOWN))
+
+
+@given(st.lists(st.booleans(), min_size=23, max_size=23))
+def test_a_placeholder_that_is_escaped_in_mixed_case_is_sent_in_one_of_two_spellings(
+    upper: list[bool],
+) -> None:
+    old, new = "sk-harkklmnojzKLMNOJZkl", b"sk-realklmnojzKLMNOJZkl"
+    pairs = zip(old.encode(), upper, strict=True)
+    raw = b"".join(b"%%%02X" % char if big else b"%%%02x" % char for char, big in pairs)
+    got = through(raw, Pair("k", old.encode(), new))
+    assert got in {b"".join(b"%%%02X" % char for char in new), b"".join(b"%%%02x" % char for char in new)}

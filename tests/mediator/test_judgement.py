@@ -81,6 +81,8 @@ def test_a_placeholder_is_swapped_in_what_is_sent() -> None:
         (asked(HOST, method=PLACEHOLDER), 403, "placeholder"),
         (asked(HOST, (b"Content-Encoding", b"xz")), 415, "packed by `xz`"),
         (asked(HOST, (PLACEHOLDER, b"1")), 403, "name of a header"),
+        (asked(HOST, (PLACEHOLDER.lower(), b"1")), 403, "name of a header"),
+        (asked(HOST, (b"x-" + PLACEHOLDER.upper() + b"-y", b"1")), 403, "name of a header"),
     ],
 )
 def test_anything_else_is_refused_in_words(request_: Asked, status: int, words: str) -> None:
@@ -98,6 +100,7 @@ def test_the_control_the_whole_server_may_be_asked_for_its_options() -> None:
     ("trailer", "words"),
     [
         ((b"X", PLACEHOLDER), "stands in a trailer, where it is not replaced"),
+        ((PLACEHOLDER.lower(), b"x"), "stands in a trailer, where it is not replaced"),
         ((b"host", b"evil.test"), "host stands in a trailer"),
         ((b"Transfer_Encoding", b"chunked"), "Transfer_Encoding stands in a trailer"),
         ((b"X-Original-URL", b"/no"), "asks for another method or path"),

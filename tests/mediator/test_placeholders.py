@@ -26,7 +26,15 @@ OTHER_VALUE = "ghp_0123456789abcdefABCDEF0123456789abcd"
         ("SG.abcdefghijklmnopqrstuv.0123456789", "SG."),
         ("123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "123456789:"),
         ("github_pat_11ABCDEFG0123456789abcdef", "github_pat_"),
+        ("1//0gAbCdEfGhIjKlMnOpQrStUvWxYz", "1//"),
+        ("sk-or-v1-0123456789abcdef0123456789abcdef", "sk-or-v1-"),
+        ("sk-proj-abcdefghijklmnopqrstuvwxyz", "sk-proj-"),
+        ("glpat-abcdefghijklmnopqrst", "glpat-"),
+        ("acme_0123456789abcdefABCDEF0123456789abcd", "acme_"),
         ("0123456789abcdef0123456789abcdef", ""),
+        ("a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d", ""),
+        ("correct-horse-battery-staple", ""),
+        ("Ab3xK-9fQ_zz-kLmN0pQrS-tUvWxYz012345", ""),
         ("correct horse battery staple", ""),
     ],
 )
@@ -37,6 +45,17 @@ def test_a_placeholder_keeps_the_prefix_that_programs_check_and_nothing_else(val
     assert len(placeholder) == max(len(value), len(prefix) + 28)
     rest = value[len(prefix) :]
     assert not any(rest[at : at + 4] in placeholder[len(prefix) + 4 :] for at in range(len(rest) - 3))
+
+
+def test_of_a_random_token_next_to_nothing_is_kept() -> None:
+    """Tokens of base64 that fits into URLs have dashes and underscores where chance puts them."""
+    rng, alphabet = random.Random(7), string.ascii_letters + string.digits + "-_"
+    values = ["".join(rng.choice(alphabet) for _ in range(43)) for _ in range(20_000)]
+    kept = [len(placeholder_for(value, rng).partition("hark")[0]) for value in values]
+    assert max(kept) <= 8
+    assert sum(map(bool, kept)) < len(values) / 50
+    hexadecimal = ["".join(rng.choice("0123456789abcdef-") for _ in range(43)) for _ in range(5_000)]
+    assert max(len(placeholder_for(value, rng).partition("hark")[0]) for value in hexadecimal) <= 8
 
 
 def test_no_two_placeholders_are_alike() -> None:

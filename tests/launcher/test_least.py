@@ -1,0 +1,26 @@
+"""The caller's own limits: what a run cannot do without is refused in words, what it gets by with is not."""
+
+import resource
+
+import pytest
+
+from hark.errors import ConfinementError
+from launcher.least import LEAST, check_limits
+from tests.launcher.rig import apart
+
+
+@pytest.mark.parametrize(("name", "option", "what", "least"), LEAST)
+def test_less_than_the_least_is_refused_with_the_command_that_raises_it(
+    name: str, option: str, what: int, least: int
+) -> None:
+    def ask(limit: int) -> str:
+        resource.setrlimit(what, (limit, resource.getrlimit(what)[1]))
+        try:
+            check_limits()
+        except ConfinementError as error:
+            return str(error)
+        return ""
+
+    words = f"the limit of {name} is {least - 1} and has to be {least}: raise it with ulimit -{option}"
+    assert apart(lambda: ask(least - 1)) == words
+    assert apart(lambda: ask(least)) == ""
