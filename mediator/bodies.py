@@ -12,10 +12,11 @@ from functools import partial
 from typing import Protocol
 
 from mediator import strays
-from mediator.codings import PackedError, Text
+from mediator.codings import PackedError, Text, codings_of
 from mediator.credentials import Injection
 from mediator.echo import AnswerBody, Watched, answer_body, answer_fields
 from mediator.endpoints import Minting, minting_at
+from mediator.entire import Entire, unmeasured
 from mediator.link import Link
 from mediator.minting import Mint, MintedText
 from mediator.scan import FoundError
@@ -141,8 +142,9 @@ def of_answer(
             _mint(link).keep_in_head(headers, link.target, minting)
         headers = answer_fields(link.broker, headers, link.target)
         mints = None if minting is None else partial(_minted, link, headers, minting)
-        bound = link.broker.binds(link.target)
-        way = answer_body(link.broker, headers, link.target, mints, bound=bound) if body else None
+        way = _searched(link, headers, mints) if body else None
+        if not body and (mints or link.broker.binds(link.target)):
+            headers = unmeasured(headers)
     for cookie in cookies_in(headers):
         link.ledger.token_seen(link.target, "cookie", cookie)
     stages = [_Told(way, link, answer=True)] if way else []
@@ -150,6 +152,17 @@ def of_answer(
         sighting = Sighting(lambda name: link.ledger.token_seen(link.target, "json", name))
         return headers, Chain((*stages, sighting))
     return headers, Chain(stages)
+
+
+def _searched(
+    link: Link, headers: Headers, mints: Callable[[Text], MintedText] | None
+) -> AnswerBody | Watched | Entire | None:
+    """Return the way of a body through the search for credentials. Raises PackedError."""
+    bound = link.broker.binds(link.target)
+    way = answer_body(link.broker, headers, link.target, mints, bound=bound)
+    if way is not None and (bound or mints) and codings_of(headers):
+        return Entire(way, link.room)
+    return way
 
 
 def _played(link: Link, headers: Headers, minting: Minting | None, *, body: bool) -> Chain:
@@ -162,7 +175,7 @@ def _played(link: Link, headers: Headers, minting: Minting | None, *, body: bool
     if not body:
         return Chain()
     try:
-        way = answer_body(link.broker, headers, link.target)
+        way = _searched(link, headers, None)
     except PackedError:
         way = None
     again = _Passing(resizes=minting is not None or (way is not None and way.resizes))
@@ -291,7 +304,11 @@ class _Told:
     """A stage that says why it stops."""
 
     def __init__(
-        self, way: RequestText | MessageText | AnswerBody | Watched, link: Link, *, answer: bool = False
+        self,
+        way: RequestText | MessageText | AnswerBody | Watched | Entire,
+        link: Link,
+        *,
+        answer: bool = False,
     ) -> None:
         self._way = way
         self.resizes = way.resizes

@@ -31,7 +31,10 @@ _TURNED: Final = frozenset((b"host", b"accept-encoding", b"te", b"accept"))
 
 
 class _Packed(Enum):
-    """How an answer may come: in any coding, in one that can be undone, or, as a part of a whole, in none."""
+    """How an answer may come: in any coding, in one that can be undone, or in none.
+
+    In none as a part of a whole, and from a server that knows a credential (`mediator.entire`).
+    """
 
     ANY = auto()
     UNDONE = auto()
@@ -50,12 +53,14 @@ def forwarded(path: bytes, headers: Headers, link: Link) -> Headers:
         else:
             dropped |= {b"upgrade", b"connection"}
     mints = minting_at(link.policy, link.target, *paths_of(path, headers)) is not None
-    if link.broker.binds(link.target) or mints:
+    told = link.broker.binds(link.target) or mints
+    if told:
         dropped |= _PARTS | OFFERS
     if link.broker.holds_any or mints:
         dropped |= OFFERS_OF_MESSAGES
     searched = link.broker.holds_any or mints or _takes_events(headers)
-    packed_as = _Packed.NOT if b"range" in names - dropped else _Packed.UNDONE if searched else _Packed.ANY
+    plain = told or b"range" in names - dropped
+    packed_as = _Packed.NOT if plain else _Packed.UNDONE if searched else _Packed.ANY
     kept = []
     for name, value in headers:
         lower = name.lower()

@@ -19,7 +19,7 @@ from hark.bundle.events import (
 from mediator.bodies import StoppedError
 from mediator.wire import MAX_INTERIM
 from tests.fakes.upstream import Call, early
-from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, plain, raw, secret
+from tests.mediator.rig import API, OTHER, PLACEHOLDER, VALUE, pair, plain, raw, secret
 from tests.mediator.test_stream import stream
 
 
@@ -272,7 +272,7 @@ def test_the_words_behind_a_status_are_not_the_servers(line: str) -> None:
     ],
 )
 def test_an_answer_that_cannot_be_searched_is_refused_in_words(headers: list[tuple[str, str]]) -> None:
-    for held in ((secret(VALUE, API),), ()):
+    for held in ((secret(VALUE, OTHER),), ()):
         with pair(secrets=held) as (rig, upstream), rig.https() as client:
 
             @upstream.on("/packed")

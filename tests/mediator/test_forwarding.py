@@ -40,9 +40,18 @@ def test_what_hark_answers_itself_is_not_passed_on() -> None:
 
 def test_only_codings_that_can_be_searched_are_accepted_while_credentials_are_held() -> None:
     wanted = ((b"Accept-Encoding", b"gzip, xz"), (b"TE", b"gzip, trailers"))
-    assert sent(*wanted) == ((b"Accept-Encoding", b"gzip"), (b"TE", b"trailers"))
+    elsewhere = replace(link_to(), target=Destination(OTHER, 443))
+    assert forwarded(b"/", wanted, elsewhere) == ((b"Accept-Encoding", b"gzip"), (b"TE", b"trailers"))
     without = replace(link_to(), broker=Broker([]))
     assert forwarded(b"/", wanted, without) == wanted
+
+
+def test_a_server_that_knows_a_credential_is_asked_to_pack_nothing() -> None:
+    assert sent((b"Accept-Encoding", b"gzip, br;q=0.5, *")) == ((b"Accept-Encoding", b"identity"),)
+    mints = replace(link_to(), target=Destination("oauth2.googleapis.com", 443), broker=Broker([]))
+    wanted = (b"Accept-Encoding", b"gzip")
+    assert forwarded(b"/token", (wanted,), mints) == ((b"Accept-Encoding", b"identity"),)
+    assert forwarded(b"/other", (wanted,), mints) == (wanted,)
 
 
 def test_messages_packed_one_by_one_are_not_asked_for_where_answers_are_searched() -> None:
@@ -51,7 +60,7 @@ def test_messages_packed_one_by_one_are_not_asked_for_where_answers_are_searched
 
 def test_a_part_of_a_whole_is_asked_for_only_where_no_credential_may_come_back_and_plain() -> None:
     wanted = ((b"Range", b"bytes=5-"), (b"If-Range", b'"1"'), (b"Accept-Encoding", b"gzip"))
-    assert sent(*wanted) == ((b"Accept-Encoding", b"gzip"),)
+    assert sent(*wanted) == ((b"Accept-Encoding", b"identity"),)
     elsewhere = replace(link_to(), target=Destination(OTHER, 443))
     assert forwarded(b"/", wanted, elsewhere) == (*wanted[:2], (b"Accept-Encoding", b"identity"))
 

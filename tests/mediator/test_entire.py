@@ -1,0 +1,133 @@
+"""What a packed answer's borders and lengths would tell of a credential in it reaches no agent."""
+
+import gzip
+import random
+import string
+import time
+import zlib
+
+import pytest
+
+from hark.bundle.events import LlmResponseEnd
+from mediator.authority import Destination
+from mediator.codings import PackedError
+from mediator.credentials import Broker
+from mediator.echo import answer_body
+from mediator.entire import MAX_ENTIRE, Entire, unmeasured
+from mediator.held import Room
+from tests.fakes.upstream import Call
+from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, secret
+
+GZIP = ((b"Content-Encoding", b"gzip"),)
+DIGEST = (*GZIP, (b"Content-MD5", b"x"))
+BROKER = Broker([secret(VALUE, API)])
+
+
+def entire(room: Room, headers: tuple[tuple[bytes, bytes], ...] = GZIP) -> Entire:
+    way = answer_body(BROKER, headers, Destination(API, 443), bound=True)
+    assert way is not None
+    return Entire(way, room)
+
+
+def test_nothing_passes_before_the_end_and_then_all_with_the_value_turned() -> None:
+    room = Room(1000)
+    body, packed = entire(room), gzip.compress(b"a %s b" % VALUE.encode())
+    assert [body.feed(packed[:9]), body.feed(packed[9:]), body.release()] == [b"", b"", b""]
+    assert room.left == 1000 - len(packed)
+    assert gzip.decompress(body.finish()) == b"a %s b" % PLACEHOLDER.encode()
+    assert room.left == 1000
+
+
+def test_what_is_vouched_for_passes_whole_as_it_came() -> None:
+    body, packed = entire(Room(), DIGEST), gzip.compress(b"harmless")
+    assert body.feed(packed) == b""
+    assert (body.finish(), body.resizes) == (packed, True)
+
+
+def test_an_empty_body_stays_empty() -> None:
+    assert entire(Room()).finish() == b""
+
+
+def test_more_than_is_held_is_refused_in_words() -> None:
+    body = entire(Room())
+    assert body.feed(bytes(MAX_ENTIRE)) == b""
+    with pytest.raises(PackedError, match="passes up to 4 MiB"):
+        body.feed(b"x")
+
+
+def test_room_is_shared_and_comes_back_from_a_body_that_was_left() -> None:
+    room = Room(10)
+    one, other = entire(room), entire(room)
+    one.feed(bytes(6))
+    with pytest.raises(PackedError, match="too many such answers"):
+        other.feed(bytes(5))
+    del one
+    assert other.feed(bytes(5)) == b""
+
+
+@pytest.mark.parametrize(
+    ("headers", "left"),
+    [
+        ((*GZIP, (b"Content-Length", b"60"), (b"A", b"b")), (*GZIP, (b"A", b"b"))),
+        ((*GZIP, (b"Content-Length", b"0")), (*GZIP, (b"Content-Length", b"0"))),
+        (((b"Content-Length", b"60"),), ((b"Content-Length", b"60"),)),
+    ],
+)
+def test_the_length_of_a_packed_body_that_is_not_sent_is_not_told(
+    headers: tuple[tuple[bytes, bytes], ...], left: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    assert unmeasured(headers) == left
+
+
+def echo(call: Call) -> None:
+    """Give the Authorization header back, and what was sent, packed in buffers of 2 KiB, to HEAD alike."""
+    text = call.headers["Authorization"].encode() + b"\n" + call.body
+    packing = zlib.compressobj(6, zlib.DEFLATED, 31)
+    body = packing.compress(text) + packing.flush()
+    coding = [("Content-Encoding", "gzip")]
+    if call.command == "HEAD":
+        call.reply(200, body, coding)
+        return
+    call.begin_chunked("text/plain", coding)
+    for at in range(0, len(body), 2048):
+        call.chunk(body[at : at + 2048])
+        time.sleep(0.02)  # so that each is read by itself
+    call.chunk(b"")
+
+
+def shown() -> tuple[list[bytes], list[str | None]]:
+    """Return what a right and a wrong guess at a key's end show: a first piece, and the length to HEAD."""
+    drawn = random.Random(7)
+    noise = "".join(drawn.choices(string.printable[:90], k=6000))
+    right, wrong = VALUE, VALUE[:-8] + "zyxwvuts"
+    pieces, lengths = [], []
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream):
+        upstream.on("/echo")(echo)
+        for guess in (right, wrong):
+            body = f"Bearer {guess[:-1]}!{noise}"
+            fields = {"Authorization": f"Bearer {PLACEHOLDER}"}
+            with rig.https() as client:
+                client.request("POST", "/echo", body=body.encode(), headers=fields)
+                answer = client.getresponse()
+                pieces.append(zlib.decompressobj(31).decompress(answer.read1(1 << 20)))
+                answer.read()
+                client.request("HEAD", "/echo", headers=fields)
+                lengths.append(client.getresponse().getheader("content-length"))
+        rig.recorder.wait_for(LlmResponseEnd, 4)
+        assert upstream.seen[0].header("accept-encoding") == "identity"
+    assert VALUE.encode() not in rig.recorder.bytes()
+    return pieces, lengths
+
+
+def test_a_right_guess_beside_a_value_looks_like_a_wrong_one() -> None:
+    pieces, lengths = shown()
+    assert len(pieces[0]) == len(pieces[1])
+    assert lengths == [None, None]
+
+
+def test_the_control_in_pieces_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mediator.bodies.Entire", lambda way, room: way)
+    monkeypatch.setattr("mediator.bodies.unmeasured", lambda headers: headers)
+    pieces, lengths = shown()
+    assert len(pieces[0]) > len(pieces[1])
+    assert None not in lengths
