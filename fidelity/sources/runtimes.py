@@ -1,5 +1,6 @@
 """The runtimes that are asked: where each is on this machine, made ready for a user who owns nothing here."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -70,7 +71,8 @@ def candidates(version: str) -> Iterator[Path]:
     """Where an interpreter may be."""
     yield Path(f"/usr/bin/python{version}")
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    yield from sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
+    with contextlib.suppress(PermissionError):  # somebody else's, as after `su`
+        yield from sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
     if found := shutil.which(f"python{version}"):
         yield Path(found)
     yield RUNTIMES / "python" / "usr" / "bin" / f"python{version}"

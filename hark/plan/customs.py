@@ -34,7 +34,8 @@ KEY_FILES: Final = (
 """Names of files that may hold a private key; masked when they do, so that a certificate stays readable."""
 PROTECTED: Final = (
     # git, hooks of its helpers, shells and their version managers
-    *(".gitmodules", ".pre-commit-config.yaml", ".husky", "lefthook.yml", ".lefthook.yml", ".envrc"),
+    *(".gitmodules", ".lfsconfig", ".pre-commit-config.yaml", ".husky", "lefthook.yml", ".lefthook.yml"),
+    ".envrc",
     *("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml"),
     *(".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml", ".hg/hgrc"),
     # editors
@@ -48,12 +49,22 @@ PROTECTED: Final = (
     *("crush.json", ".roomodes", ".trae", ".factory", ".github/copilot-instructions.md"),
 )
 """Paths that git, an editor, a shell or another agent acts on without being asked."""
+_SCRIPTS: Final = ("js", "cjs", "mjs", "ts", "cts", "mts")
+_CONFIGURED: Final = ("eslint", "prettier", "stylelint", "cspell")
 NAMED: Final = (
     *(".gdbinit", ".gdbearlyinit", ".lldbinit", ".yarnrc.yml", ".yarnrc", ".pnpmfile.cjs"),
     *(".cargo/config.toml", ".cargo/config", ".code-workspace", ".npmrc", ".bundle/config", ".vim"),
     # what shells of languages, debuggers and typesetters run when they start in the folder
     *(".Rprofile", ".Renviron", ".irbrc", ".pryrc", ".pdbrc", ".pdbrc.py", ".ghci", ".octaverc"),
     *(".latexmkrc", "latexmkrc"),
+    # what build tools load before they read what they build
+    *(".mvn/extensions.xml", ".mvn/jvm.config", ".mvn/maven.config", ".bazelrc", "bunfig.toml"),
+    "gradle/wrapper/gradle-wrapper.properties",
+    # what linters and formatters run as code, and editors run those when a file is opened or saved
+    *(".pylintrc", "pylintrc", ".flake8", "mypy.ini", ".mypy.ini", ".rubocop.yml", ".ycm_extra_conf.py"),
+    *(f".{name}rc.{kind}" for name in ("eslint", "prettier", "stylelint") for kind in _SCRIPTS),
+    *(f"{name}.config.{kind}" for name in _CONFIGURED for kind in _SCRIPTS),
+    ".lazy.lua",
 )
 """Ends of paths that others act on too, and that an agent may have to change: only named at the end."""
 _ENDINGS: Final = (".code-workspace", *(f"/{name}" for name in (*PROTECTED, *NAMED)))

@@ -70,6 +70,11 @@ def test_what_is_no_file_holds_nothing(tmp_path):
         ".latexmkrc",
         ".octaverc",
         ".vim",
+        ".lfsconfig",
+        "sub/.mvn/extensions.xml",
+        "mypy.ini",
+        "eslint.config.mts",
+        ".prettierrc.cjs",
     ],
 )
 def test_names_that_other_programs_act_on(tmp_path, name):
