@@ -1,22 +1,21 @@
 """Two runs side by side, by their steps: what both did is folded, what one alone did stands in its column.
 
-What always holds: a step is the same if its key is, whatever its time. Up to the first difference, which of a
-fork and its parent lies behind the branch point, steps are compared in order; behind it, `difflib` finds what is
-common, over `MAX_ALIGNED` steps of each side at most, and it is said where there were more. Of two steps of one
-kind that differ it is shown what does (`hark.report.changed`).
+What always holds: a step is the same if its key is, whatever its time. What is common is found as `hark diff`
+finds it (`hark.diff.order`), in bounded time. Of two steps of one kind that differ it is shown what does
+(`hark.report.changed`).
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from hark.describe import seconds
-from hark.diff.order import Effort
+from hark.diff.order import Effort, gaps, matched
 from hark.report.changed import Pair, differing, pairs, patched
 from hark.report.facts import Facts, Step
 from hark.report.markup import plural, shown, text
 
-MAX_ALIGNED: Final = 1_500  # difflib's time grows with the square
+EFFORT: Final = 20_000_000  # steps of `hark.diff.order`, and bytes: some seconds
+MAX_CHANGED: Final = 200  # pairs of steps of which it is shown what differs
 SHORT: Final = 2  # equal steps that are not folded
 
 
@@ -28,38 +27,35 @@ class Row(NamedTuple):
     same: bool
 
 
-def rows(left: Sequence[Step], right: Sequence[Step]) -> list[Row]:
+def rows(left: Sequence[Step], right: Sequence[Step], effort: Effort) -> list[Row]:
     """Return two lists of steps laid side by side."""
-    prefix = next(
-        (at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one.key != other.key),
-        min(len(left), len(right)),
-    )
-    found = [Row(left[:prefix], right[:prefix], same=True)] if prefix else []
-    left, right = left[prefix:], right[prefix:]
-    ours, theirs = left[:MAX_ALIGNED], right[:MAX_ALIGNED]
-    matcher = SequenceMatcher(None, [one.key for one in ours], [one.key for one in theirs], autojunk=False)
-    for tag, a, b, c, d in matcher.get_opcodes():
-        found.append(Row(ours[a:b], theirs[c:d], same=tag == "equal"))
-    if len(left) > MAX_ALIGNED or len(right) > MAX_ALIGNED:
-        found.append(Row(left[MAX_ALIGNED:], right[MAX_ALIGNED:], same=False))
-    return found
+    paired = matched([one.key for one in left], [one.key for one in right], effort)
+    found, x, y = list[Row](), 0, 0
+    for ours, theirs in gaps(paired, len(left), len(right)):
+        if x < ours.start:
+            found.append(Row(left[x : ours.start], right[y : theirs.start], same=True))
+        x, y = ours.stop, theirs.stop
+        found.append(Row(left[ours.start : x], right[theirs.start : y], same=False))
+    return [*found, Row(left[x:], right[y:], same=True)] if x < len(left) else found
 
 
 def beside(mine: Facts, other: Facts, name: str, other_name: str, roots: tuple[bytes, bytes]) -> str:
     """Return the section: this run left, the other right. `roots` are theirs, as verified."""
-    laid = rows(mine.steps, other.steps)
+    effort = Effort(EFFORT)
+    laid = rows(mine.steps, other.steps, effort)
     only = sum(len(row.left) for row in laid if not row.same)
     lacks = sum(len(row.right) for row in laid if not row.same)
     same = sum(len(row.left) for row in laid if row.same)
     words = f"{plural(same, 'step')} the same, {only:,} only in {text(name)}, {lacks:,} only in {text(other_name)}."
     cut = mine.steps_left_out + other.steps_left_out
     note = f'<p class="note">{plural(cut, "later step")} not compared.</p>' if cut else ""
-    effort = Effort()
     child = not any(branch.parent == roots[0] for _, _, branch in other.branches)
-    body = "".join(_row(row, effort, first=at == 0 and row.same, child=child) for at, row in enumerate(laid))
+    look = _Look(effort, child=child)
+    body = "".join(_row(row, look, first=at == 0 and row.same) for at, row in enumerate(laid))
     was, now = (other_name, name) if child else (name, other_name)
     legend = f"<del>{text(was)}</del> <ins>{text(now)}</ins>"
-    words = f"{words} What differs in two steps of one kind stands below them: {legend}"
+    most = "" if look.left else f", the first {MAX_CHANGED} times"
+    words = f"{words} What differs in two steps of one kind stands below them{most}: {legend}"
     return (
         f'<p class="note">{words}</p>{_denials(mine, other, other_name)}{_branch(mine, other, roots)}{note}'
         f'<div class="beside"><div class="cols head"><h3>{text(name)}</h3><h3>{text(other_name)}</h3></div>'
@@ -99,9 +95,24 @@ def _of(parent: bytes, root: bytes) -> str:
     return f"claims to be a fork of the bundle with root {parent.hex()}, which is not the other"
 
 
-def _row(row: Row, effort: Effort, *, first: bool, child: bool) -> str:
+class _Look:
+    """How what differs is looked at: what may still be spent on it, and which side is the later one."""
+
+    def __init__(self, effort: Effort, *, child: bool) -> None:
+        self.effort, self.child, self.left = effort, child, MAX_CHANGED
+
+    def differing(self, pair: Pair) -> str:
+        """Return what differs in two steps of one kind, the parent's first."""
+        if not pair.alike or not self.left:
+            return ""
+        self.left -= 1
+        was, now = (pair.right, pair.left) if self.child else (pair.left, pair.right)
+        return differing(was[0], now[0], self.effort)
+
+
+def _row(row: Row, look: _Look, *, first: bool) -> str:
     if not row.same:
-        return "".join(_apart(pair, effort, child=child) for pair in pairs(row.left, row.right))
+        return "".join(_apart(pair, look) for pair in pairs(row.left, row.right))
     both = f'<div class="cols">{_column(row.left, "left")}{_column(row.right, "right")}</div>'
     if len(row.left) <= SHORT:
         return both
@@ -109,10 +120,9 @@ def _row(row: Row, effort: Effort, *, first: bool, child: bool) -> str:
     return f'<details class="fold"><summary>{plural(len(row.left), "step")} {where}, the same</summary>{both}</details>'
 
 
-def _apart(pair: Pair, effort: Effort, *, child: bool) -> str:
-    """Return steps that are not the same; below two of one kind, what differs in them, the parent's first."""
-    was, now = (pair.right, pair.left) if child else (pair.left, pair.right)
-    more = differing(was[0], now[0], effort) if pair.alike else ""
+def _apart(pair: Pair, look: _Look) -> str:
+    """Return steps that are not the same; below two of one kind, what differs in them."""
+    more = look.differing(pair)
     below = f'<div class="changed">{more}</div>' if more else ""
     columns = f"{_column(pair.left, 'left')}{_column(pair.right, 'right')}"
     return f'<div class="cols apart">{columns}{below}</div>'

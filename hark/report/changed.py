@@ -5,10 +5,9 @@ page are bounded by one `Effort`, beyond which it is said that two differ and no
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Final, NamedTuple, assert_never
 
-from hark.diff.order import Effort
+from hark.diff.order import Effort, matched
 from hark.diff.texts import Change, of_bodies
 from hark.errors import ForkError
 from hark.patch.model import parse_patch
@@ -28,7 +27,6 @@ from hark.report.facts import Step as Done
 from hark.report.markup import inside, plural, text
 
 MAX_CHANGES: Final = 6  # of two steps; `hark diff` has all
-MAX_PAIRED: Final = 400  # steps in one stretch: difflib's time grows with the square, and kinds are few
 MAX_LINES: Final = 24  # of one change
 MAX_STEPS: Final = 20  # of a patch
 MAX_TEXT: Final = 400  # characters of a text in a patch
@@ -47,16 +45,15 @@ class Pair(NamedTuple):
 
 
 def pairs(left: Sequence[Done], right: Sequence[Done]) -> Iterator[Pair]:
-    """Yield steps that differ, those of one kind in pairs; as they are where there are too many."""
-    if len(left) + len(right) > MAX_PAIRED:
-        yield Pair(left, right)
-        return
-    matcher = SequenceMatcher(None, [*map(_kind, left)], [*map(_kind, right)], autojunk=False)
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag == "equal":
-            yield from (Pair((one,), (other,)) for one, other in zip(left[a:b], right[c:d], strict=True))
-        else:
-            yield Pair(left[a:b], right[c:d])
+    """Yield steps that differ, those of one kind in pairs."""
+    x = y = 0
+    paired = matched([*map(_kind, left)], [*map(_kind, right)])
+    for one, other in (*paired, (len(left), len(right))):
+        if x < one or y < other:
+            yield Pair(left[x:one], right[y:other])
+        if one < len(left):
+            yield Pair((left[one],), (right[other],))
+        x, y = one + 1, other + 1
 
 
 def _kind(step: Done) -> str:

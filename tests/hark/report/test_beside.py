@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import events as ev
+from hark.diff.order import Effort
 from hark.report import beside as laid
 from hark.report.facts import Step
 from tests.hark.report.story import events, made
@@ -15,20 +16,31 @@ def steps(keys: str) -> list[Step]:
 
 
 def test_what_both_did_stands_together_and_what_one_did_alone() -> None:
-    rows = laid.rows(steps("abcxd"), steps("abcd"))
+    rows = laid.rows(steps("abcxd"), steps("abcd"), Effort())
     assert [("".join(one.key for one in row.left), row.same) for row in rows] == [
         ("abc", True),
         ("x", False),
         ("d", True),
     ]
-    assert [row.same for row in laid.rows(steps("ab"), steps("ab"))] == [True]
+    assert [row.same for row in laid.rows(steps("ab"), steps("ab"), Effort())] == [True]
 
 
-def test_what_is_beyond_the_bound_is_shown_and_not_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laid, "MAX_ALIGNED", 2)
-    rows = laid.rows(steps("xabcd"), steps("yabcd"))
-    assert "".join(one.key for row in rows for one in row.left) == "xabcd"
-    assert not rows[-1].same
+def test_many_steps_that_are_much_alike_are_aligned_to_their_end() -> None:
+    """Half of them are the same, as answers often are; difflib takes minutes for that."""
+    ours = [Step(at, at, "same" if at % 2 else f"ours {at}", "") for at in range(20_000)]
+    theirs = [Step(at, at, "same" if at % 2 else f"theirs {at}", "") for at in range(20_000)]
+    rows = laid.rows(ours, theirs, Effort())
+    assert sum(len(row.left) for row in rows if row.same) == 10_000
+    assert [one.seq for row in rows for one in row.left] == list(range(20_000))
+    assert [one.seq for row in rows for one in row.right] == list(range(20_000))
+
+
+def test_more_differences_than_a_page_shows_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, fork = made(tmp_path / "run.hark").facts, made(tmp_path / "f.hark", *events(obeys=False)).facts
+    monkeypatch.setattr(laid, "MAX_CHANGED", 1)
+    page = laid.beside(fork, run, "f", "r", (b"", b""))
+    assert page.count('<div class="changed">') == 1
+    assert "the first 1 times" in page
 
 
 def test_a_denial_of_one_alone_is_named(tmp_path: Path) -> None:
