@@ -24,6 +24,7 @@ MOST_AT_ONCE: Final = 1 << 18  # the kernel too may return less; up to 256 bytes
 _FLAGS: Final = 7  # GRND_NONBLOCK, GRND_RANDOM, GRND_INSECURE
 _MAX_COUNTED: Final = 1 << 16
 _MAX_OFFSET: Final = (1 << 63) - 1
+MAPPINGS_READ: Final = 1 << 18  # bytes: some thousand mappings; who has more takes process 1 no longer
 _LABEL: Final = b"hark getrandom"
 _SHIM: Final = FOLDER.encode()
 
@@ -75,7 +76,11 @@ def open_page() -> int:
 
 
 def has_shim(thread: int) -> bool:
-    """Whether the thread's program has a shim of ours mapped; one that cannot be looked at counts as one."""
+    """Whether the thread's program has a shim of ours mapped; one that cannot be looked at counts as one.
+
+    So does one with so many mappings that they are not read to the end: nothing else is looked at meanwhile.
+    """
     with contextlib.suppress(OSError), open(f"/proc/{thread}/maps", "rb") as file:
-        return _SHIM in file.read()
+        mappings = file.read(MAPPINGS_READ)
+        return _SHIM in mappings or len(mappings) == MAPPINGS_READ
     return True

@@ -251,7 +251,6 @@ NUMBERS: Final[dict[str, Numbers]] = {
     "splice": (275, 76),
     "tee": (276, 77),
     "sync_file_range": (277, 84),
-    "vmsplice": (278, 75),
     "utimensat": (280, 88),
     "epoll_pwait": (281, 22),
     "signalfd": (282, None),

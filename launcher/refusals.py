@@ -32,6 +32,7 @@ _REPORT_BYTES: Final = 1 << 16
 type Answer = Callable[[int, int, tuple[int, ...]], tuple[int, int]]
 """MUST return value and error of the call of a thread, whose memory is the first argument."""
 MAX_NAMES: Final = 8  # programs named at the end of a run
+MAX_REACHED: Final = 1000  # names of programs with a shim; what is called otherwise by then is not looked at
 
 
 class Refusals:
@@ -68,11 +69,14 @@ class Refusals:
             if failure.errno in (errno.ENOENT, errno.EINTR):  # whoever asked was ended in the meantime
                 return None
             raise
-        told = (word, name)
-        if not new or told in self._seen or sum(word == seen for seen, _name in self._seen) >= MAX_NAMES:
+        if not new or not self._is_news(word, name):
             return None
-        self._seen.add(told)
-        return told
+        self._seen.add((word, name))
+        return word, name
+
+    def _is_news(self, word: str, name: str) -> bool:
+        told = sum(word == seen for seen, _name in self._seen)
+        return (word, name) not in self._seen and told < MAX_NAMES
 
     def _write(
         self, identifier: int, process: int, arguments: tuple[int, ...], answer: Answer
@@ -89,7 +93,9 @@ class Refusals:
             os.close(memory)
 
     def _is_unreached(self, process: int, name: str) -> bool:
-        if name in self._reached:
+        """Tell whether a program without a shim draws; looked at only where that would be told of."""
+        known = name in self._reached or len(self._reached) >= MAX_REACHED
+        if known or not self._is_news("unreached", name):
             return False
         if has_shim(process):
             self._reached.add(name)

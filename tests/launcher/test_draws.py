@@ -5,6 +5,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,25 @@ def test_a_static_program_draws_from_the_seed_and_is_told_of(tmp_path: Path) -> 
     assert len({found[0].out[:16], found[0].out[16:]}) == 2
     assert found[0].ended is not None
     assert "draw" in found[0].ended.unreached
+
+
+MANY_MAPPINGS = """
+import ctypes, mmap, os, sys
+from launcher import draws
+libc, page, count = ctypes.CDLL(None), mmap.PAGESIZE, int(sys.argv[1])
+libc.mmap.restype = ctypes.c_void_p
+start = libc.mmap(None, ctypes.c_size_t(2 * count * page), 0, 0x22, -1, ctypes.c_long(0))
+for at in range(count):
+    assert libc.mprotect(ctypes.c_void_p(start + 2 * at * page), ctypes.c_size_t(page), 1) == 0
+print(draws.has_shim(os.getpid()))
+"""
+
+
+@pytest.mark.parametrize(("mappings", "has"), [(10, False), (8000, True)])
+def test_mappings_are_not_read_without_end(mappings: int, has: bool) -> None:
+    """Who has thousands of them could have process 1 read for seconds, in which it looks at no limit."""
+    argv = [sys.executable, "-c", MANY_MAPPINGS, str(mappings)]
+    assert subprocess.check_output(argv, text=True) == f"{has}\n"
 
 
 @attack

@@ -1,12 +1,15 @@
 """A user namespace is refused by process 1, which learns who asked."""
 
 import errno
+import fcntl
 import shutil
+import struct
 
 import pytest
 
-from launcher import kernel, seccomp
-from launcher.refusals import MAX_NAMES
+from launcher import kernel, refusals, seccomp
+from launcher.numbers import NUMBERS
+from launcher.refusals import MAX_NAMES, MAX_REACHED, Refusals
 from tests.launcher.rig import WHO, python, shell
 
 pytestmark = pytest.mark.attack
@@ -19,6 +22,13 @@ def ask(name):
     got = libc.unshare(0x10000000)
     return ctypes.get_errno() if got else 0
 """
+
+
+def _asking(_listener: int, request: int, buffer: bytearray | bytes) -> int:
+    """Stand for the kernel: a thread that waits in getrandom, whenever one is asked for."""
+    if request == refusals._RECEIVE and isinstance(buffer, bytearray):
+        struct.pack_into("=QIIi", buffer, 0, 1, 2, 0, NUMBERS["getrandom"][seccomp.architecture()] or 0)
+    return 0
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -43,6 +53,26 @@ def test_names_are_counted_and_their_bytes_are_harmless() -> None:
     odd = python(f"{ASK}\nlibc.prctl(15, b'x\\xff', 0, 0, 0); libc.unshare(0x10000000)")
     assert odd.ended is not None
     assert odd.ended.refused == ("x\ufffd",)
+
+
+@pytest.mark.parametrize("shim", [True, False])
+def test_a_program_that_draws_again_and_again_is_looked_at_once_for_each_name(
+    monkeypatch: pytest.MonkeyPatch, shim: bool
+) -> None:
+    """Reading the mappings of one that has many takes process 1, which looks at no limit meanwhile."""
+    looked: list[int] = []
+    monkeypatch.setattr("launcher.refusals.has_shim", lambda process: looked.append(process) or shim)
+    monkeypatch.setattr(fcntl, "ioctl", _asking)
+    names = iter(["one"] * 50 + [f"n{n}" for n in range(5000)])
+    monkeypatch.setattr("launcher.refusals._name", lambda _process: next(names))
+    monkeypatch.setattr(Refusals, "_write", lambda *_: (0, 0))
+    heard = Refusals(-1)
+    told = [heard.answer() for _ in range(50)]
+    assert len(looked) == 1
+    assert told == [None if shim else ("unreached", "one"), *[None] * 49]
+    rest = [heard.answer() for _ in range(5000)]
+    assert len(looked) == (MAX_REACHED if shim else MAX_NAMES)
+    assert len([one for one in rest if one]) == (0 if shim else MAX_NAMES - 1)
 
 
 def test_a_caller_that_is_killed_while_it_waits_does_no_harm() -> None:

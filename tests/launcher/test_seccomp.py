@@ -231,6 +231,7 @@ DANGEROUS = {  # name: x86-64, arm64
     "move_pages": (279, 239),
     "migrate_pages": (256, 238),
     "vhangup": (153, 58),
+    "vmsplice": (278, 75),
     "setdomainname": (171, 162),
     "lookup_dcookie": (212, 18),
     "nfsservctl": (180, 42),

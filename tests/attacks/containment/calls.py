@@ -44,6 +44,10 @@ ATTACKS: Final = {
     "use io_uring": "lambda: call(425, 425, n(4), ctypes.create_string_buffer(120))",
     "use userfaultfd": "lambda: call(323, 282, n(1))",
     "make a program without a file (memfd_create)": "lambda: call(319, 279, b'x', n(0))",
+    "keep pages in a pipe that no limit counts (vmsplice)": (
+        "lambda: (lambda end, room: call(278, 75, n(end), struct.pack('2Q', ctypes.addressof(room), 8), n(1),"
+        " n(0)))(os.pipe()[1], ctypes.create_string_buffer(8))"
+    ),
     "open a pidfd": "lambda: call(434, 434, n(os.getpid()), n(0))",
     "use the session keyring": "lambda: call(250, 219, n(0), n(-3), n(1))",
     "set a setuid bit through openat2": (
