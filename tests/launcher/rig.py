@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import launcher.build  # what the launcher's child would import after the change of user
+import launcher.build
+import launcher.network  # what the launcher's child would import after the change of user
 from hark.errors import HarkError
 from launcher import kernel
 from launcher.plan import Access, Grant, Plan
@@ -30,6 +31,7 @@ from tests.fakes.gateway import FakeGateway
 from tests.support.user import UID
 
 assert launcher.build
+assert launcher.network
 
 SYSTEM_PYTHON: Final = next(
     path for path in ("/usr/bin/python3", "/usr/local/bin/python3") if os.path.exists(path)
