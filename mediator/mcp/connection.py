@@ -227,7 +227,7 @@ class Connection:
         if server is None:
             return
         if said not in lines:
-            self._ledger.append(Rewritten(self._log.connection, (), said, "the patch"))
+            self._ledger.append(Rewritten(self._talk.exchange_of(said), (), said, "the patch"))
         await self._say(server, said)
 
     # What the server says

@@ -96,6 +96,12 @@ class Talk:
                     found.append(Answered(asked, message.result, message.is_error))
         return tuple(found)
 
+    def exchange_of(self, line: bytes) -> int:
+        """Return the number of the first call in a line that waits for its answer; 0: there is none."""
+        calls = (message for message in read(line).messages if isinstance(message, Call))
+        found = (self._pending.get(call.id) for call in calls)
+        return next((asked.exchange for asked in found if asked is not None), 0)
+
     def _repeated(self, calls: list[Call]) -> Denied | None:
         """Deny a call that changes the world and was made already."""
         found = ((readable(call.tool), self._again(readable(call.tool))) for call in calls)

@@ -156,7 +156,11 @@ def test_a_call_is_the_first_that_the_forkers_own_server_is_asked(rootless: Desk
     word = "TWO" if patched else "two"
     assert told(ended.stdout) == {"hello": "hello", "one": "one", "two": word, "three": "three"}
     assert tools.asked("live") == [*HELLO, word, "three"]
-    assert len(events(rootless, "Rewritten")) == patched
+    calls = [one["exchange"] for one in events(rootless, "ToolCallRequest")]
+    assert [one["exchange"] for one in events(rootless, "Rewritten")] == calls[1:2] * patched
+    compared = rootless.hark("diff", rootless.bundle, rootless.project.parent / "fork.hark")
+    assert compared.returncode == patched, compared.stdout
+    assert ("TWO" in compared.stdout) == patched
     replays_equal(rootless, ended.stdout)
 
 

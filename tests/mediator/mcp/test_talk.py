@@ -31,6 +31,15 @@ def test_an_answer_is_put_under_its_call_whatever_the_order() -> None:
     assert one.from_server(b'{"id":1,"result":{}}') == ()
 
 
+def test_a_line_is_named_by_its_first_call_that_waits() -> None:
+    one = talk()
+    one.from_agent(call(1, "a"))
+    one.from_agent(call(2, "b"))
+    assert one.exchange_of(call(2, "other")) == 11
+    assert one.exchange_of(b"[%s, %s]" % (call(3), call(1))) == 10
+    assert one.exchange_of(b'{"method": "ping", "id": 1}') == 0
+
+
 def test_a_denied_call_is_answered_and_not_waited_for() -> None:
     one = talk("a")
     refused = one.from_agent(call(1, "b"))
