@@ -49,6 +49,7 @@ _PARTS: Final = (
     "mediator.anyof",
 )
 """What is loaded, in parts of some ten milliseconds each: between two of them it can be given up."""
+FASTER_AFTER_S: Final = 1.0  # an agent that has ended by then never waited for it
 GOES_ON_S: Final = 0.05  # docs/format.md, kind 45: what is over by then has its head in its end alone
 RAGGED_S: Final = 0.3  # what an agent sent just before it ended still gets its answer recorded
 
@@ -67,6 +68,7 @@ class Engine:
         self._loading: asyncio.Task[AgentContexts | None] | None = None
         self._wanted = False
         """Whether a connection waits for what is loaded, or has it."""
+        self._faster: asyncio.TimerHandle | None = None
         self._ending = False
         self._dialler: Dialler | None = None
         self._open: dict[AgentConnection | Tunnel, Grounds | None] = {}
@@ -86,9 +88,18 @@ class Engine:
             loading = self.prefetch()
             contexts = await asyncio.shield(loading)
             if contexts is not None:
+                if self._faster is None:
+                    self._faster = asyncio.get_running_loop().call_later(FASTER_AFTER_S, self._quicken)
                 return contexts
             if self._loading is loading:
                 self._loading = None
+
+    def _quicken(self) -> None:
+        """Load what looks for many texts in one pass: until then they are looked for in turn."""
+        if not self._ending:
+            from mediator import anyof
+
+            asyncio.get_running_loop().run_in_executor(None, anyof.load)
 
     async def carry(
         self,
@@ -247,8 +258,6 @@ class Engine:
             if self._ending and not self._wanted:
                 return None
             importlib.import_module(part)
-        from mediator import anyof
         from mediator.tls import AgentContexts
 
-        anyof.load()
         return AgentContexts(self._ca)

@@ -9,7 +9,6 @@ that was checked, or stays in the store.
 
 import errno
 import os
-import shutil
 import stat
 from typing import Final, Self
 
@@ -97,6 +96,8 @@ class Destination:
         out = self._create()
         try:
             with open(source, "rb") as reader, os.fdopen(out, "wb") as writer:
+                import shutil  # where a link across file systems is none
+
                 shutil.copyfileobj(reader, writer, COPY_BYTES)
                 writer.flush()
                 os.fsync(writer.fileno())

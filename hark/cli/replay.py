@@ -69,5 +69,7 @@ def run(args: Args) -> int:
 
 
 def load_judging() -> None:
-    """Load what the verdict needs."""
+    """Load what the verdict needs, and what removes the copy."""
+    import shutil  # noqa: F401
+
     import hark.rerun.judging  # noqa: F401

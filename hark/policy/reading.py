@@ -8,7 +8,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final, NoReturn, Self
 
 from hark.errors import PolicyError
@@ -112,6 +111,8 @@ class Node:
         text = self.string()
         if text not in known:
             meant = " or ".join(f'"{word}"' for word in known)
+            from difflib import get_close_matches  # a policy with a mistake in it is rare
+
             near = get_close_matches(text, known, 1)
             hint = f'; did you mean "{near[0]}"?' if near else ""
             self.fail(f'{self.name} is {meant}, not "{text}"{hint}')
@@ -134,6 +135,8 @@ class Node:
                 f": in TOML it belongs to [{self.name}], which it stands behind; "
                 f"put {key} above the first [table] of the file"
             )
+        from difflib import get_close_matches
+
         near = get_close_matches(key, known, 1)
         if not near:
             return f"; known are {', '.join(known)}"

@@ -5,7 +5,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Final
 
 from hark.places import contains
@@ -69,6 +68,8 @@ def _of_rule(rule: Rule, now: datetime) -> Iterator[str]:
         )
     unknown = [method for method in rule.methods if method not in METHODS]
     for method in unknown:
+        from difflib import get_close_matches
+
         near = get_close_matches(method, METHODS, 1)
         yield f"{method} is no method that HTTP knows" + (f"; did you mean {near[0]}?" if near else "")
     if rule.until is not None and now >= rule.until:

@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from hark.policy.jsonpath import EVERY_ITEM, EVERY_MEMBER, Step, Steps
@@ -123,6 +122,8 @@ def _double(text: str) -> int | float | Raw:
 
 
 def _same(text: str, spelled: str) -> bool:
+    from decimal import Decimal, InvalidOperation  # rarely is a number not spelled as it is spelled here
+
     try:
         return Decimal(text) == Decimal(spelled)
     except InvalidOperation:  # an exponent beyond all bounds

@@ -9,7 +9,6 @@ A small place is copied, so that the agent writes there as it did; a larger one 
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -139,6 +138,8 @@ class _Lending:
         if stat.S_ISDIR(status.st_mode):
             copy_tree(source, target, frozenset(self.giver.kept_back))
         else:
+            import shutil
+
             shutil.copyfile(source, target, follow_symlinks=False)
             shutil.copystat(source, target, follow_symlinks=False)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from hark.bundle import outcome
@@ -264,7 +265,7 @@ class Replayed(Run):
             idle=self._is_idle,
             starved=self._starved,
             realtime=asked.realtime,
-            zone=_zone(recalled),
+            zone=partial(_zone, recalled),
             contents=self.contents.of,
         )
 

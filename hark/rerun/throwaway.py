@@ -7,7 +7,6 @@ outlasts no replay is `hark.snapshot.copies`'s.
 """
 
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterator, Mapping
@@ -111,6 +110,8 @@ def copy_tree(source: str, target: str, without: frozenset[str] = frozenset()) -
 
     def ignore(folder: str, names: list[str]) -> list[str]:
         return [*_special(folder, names), *(name for name in names if f"{folder}/{name}" in without)]
+
+    import shutil  # where the project is the caller's own directory alone
 
     try:
         shutil.copytree(

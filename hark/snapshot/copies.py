@@ -9,7 +9,6 @@ for more than once.
 import contextlib
 import fcntl
 import os
-import shutil
 from types import TracebackType
 from typing import Final, Self
 
@@ -105,6 +104,8 @@ def _sweep_one(path: str, stem: str) -> int:
 
 
 def _remove(path: str) -> None:
+    import shutil  # nothing is removed before a replay has ended
+
     shutil.rmtree(path, ignore_errors=True)
     if os.path.isdir(path):  # an agent closed folders to everybody, their owner too
         _open_up(path)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from hark.bundle.events import Event, Input
@@ -88,11 +89,11 @@ class Playback:
         idle: Idle = always_idle,
         starved: Starved = never_starved,
         realtime: bool = False,
-        zone: tzinfo | None = None,
+        zone: Callable[[], tzinfo | None] = lambda: None,
         stall_s: float = STALL_S,
         contents: Contents = all_held,
     ) -> None:
-        """`zone` is that of the recorded machine, by which rules are judged; this machine's unless given.
+        """`zone` names that of the recorded machine, by which rules are judged; this machine's unless given.
 
         `contents` has the pieces of answers that the score does not hold.
         """
@@ -102,7 +103,7 @@ class Playback:
         self._idle = idle
         self._starved = starved
         self._realtime = realtime
-        self._zone = zone
+        self._zone = cache(zone)  # asked once something is judged: reading it is no part of the start
         self._stall_s = stall_s
         self._contents = contents
         self._counts = _Counts()
@@ -153,7 +154,7 @@ class Playback:
     def now(self) -> datetime:
         """Return the recorded time that rules are judged by."""
         at = (self.score.recording.started_at + self.score.now_ns()) / 1e9
-        return datetime.fromtimestamp(at, UTC).astimezone(self._zone)
+        return datetime.fromtimestamp(at, UTC).astimezone(self._zone())
 
     def addresses(self) -> Mapping[str, str]:
         """Return the address that each name was given when it was recorded."""

@@ -1,10 +1,10 @@
 import errno
 import os
+import shutil
 import stat
 
 import pytest
 
-from hark.bundle import deliver as module
 from hark.bundle.deliver import Destination, check_destination, deliver
 from hark.errors import PolicyError, RecordError
 
@@ -94,7 +94,7 @@ def test_a_copy_that_fails_is_removed_and_the_bundle_stays(tmp_path, source, mon
     def failing(*args):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(module.shutil, "copyfileobj", failing)
+    monkeypatch.setattr(shutil, "copyfileobj", failing)
     with pytest.raises(RecordError, match=f"it is at {source}"):
         deliver(str(source), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()

@@ -1,5 +1,6 @@
 """What commands must not import, or not yet: start-up time is a promise."""
 
+import os
 import subprocess
 import sys
 
@@ -78,6 +79,45 @@ BOUNDARY = {"pyroute2", "landlock", "launcher.build", "launcher.mounts"}
 """What the boundary is built with: the launcher's child loads it, beside what the supervisor does."""
 PROXY = {"mitmproxy", "h2", "h11", "wsproto", "OpenSSL", "certifi", "re2"}
 """What carries connections: loaded while the agent runs, and only if it does for a while or connects."""
+
+
+SELDOM = {"shutil", "difflib", "decimal", "zoneinfo", "sysconfig", "bz2", "lzma"}
+"""What a start has no use for: for what is removed, copied or misspelled, and for numbers that are close."""
+ATTENDED = """
+import os, sys
+import launcher.supervise
+from hark.cli.main import entry
+start = launcher.supervise.Boundary.start
+def told(self, *arguments):
+    with open(sys.argv[1], "w") as file:
+        print(*sys.modules, file=file)
+    return start(self, *arguments)
+launcher.supervise.Boundary.start = told
+sys.exit(entry(sys.argv[2:]))
+"""
+
+
+def started(told, folder, *words):
+    """Every module that a command has loaded when its agent is let go."""
+    env = os.environ | {name: str(folder / name) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+    argv = [sys.executable, "-c", ATTENDED, told, *map(str, words)]
+    subprocess.run(argv, cwd=folder / "project", env=env, stdin=subprocess.DEVNULL, check=True)
+    return set(told.read_text().split())
+
+
+def test_an_agent_waits_for_nothing_that_serves_it_later_or_that_a_start_has_no_use_for(tmp_path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "policy.toml").write_text('allow_hosts = ["api.example"]\n')
+    run: set[str] = set()
+    for name in ("first", "run"):  # a first one compiles what is kept for the next
+        bundle = tmp_path / f"{name}.hark"
+        run = started(tmp_path / name, tmp_path, "run", "-policy", "policy.toml", "-o", bundle, "--", "true")
+    later = BOUNDARY | PROXY | SELDOM | {"mediator.serve", "cryptography.x509"}
+    assert "mediator.recording" in run
+    assert run & (later | {"asyncio", "ssl"}) == set()
+    replay = started(tmp_path / "replay", tmp_path, "replay", tmp_path / "run.hark")
+    assert "hark.rerun.replaying" in replay
+    assert replay & later == set()
 
 
 def test_a_run_is_prepared_without_what_is_loaded_beside_it_or_later(tmp_path):
