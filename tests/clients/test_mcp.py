@@ -92,3 +92,38 @@ def test_claude_code_calls_an_allowed_tool_and_is_told_why_another_is_denied(at:
     assert [event["is_error"] for event in at.events("ToolCallResult")] == [False, True]
     assert ANTHROPIC_KEY.encode() not in at.bundle.read_bytes()
     assert at.verdict().startswith("VERIFIED")
+
+
+def test_claude_code_is_forked_at_a_tools_result_and_keeps_its_tool_server(at: Desk, fetched: Kit) -> None:
+    """It asks the live model with the patched result, and its next tool of the forker's own server."""
+    kit = Kit(at.user, fetched.folder)
+    server = shutil.copy(ROOT / "tests" / "fakes" / "mcp_server.py", at.project.parent / "server.py")
+    seen = at.project.parent / "seen"
+    seen.mkdir()
+    seen.chmod(0o777)
+    at.env["REAL_KEY"] = ANTHROPIC_KEY
+    at.write(".mcp.json", json.dumps({"mcpServers": {"notes": {"command": "notes"}}}))
+    at.write("patch.json", '{"replace": "kept", "with": "changed"}')
+    claude = kit.npm("../@anthropic-ai/claude-code-linux-x64/claude")
+    tools = ",".join(name for name, _ in WANTED)
+    bundle = at.project.parent / "fork.hark"
+
+    def options(into: str) -> list[str]:
+        command = json.dumps(["/usr/bin/env", f"SEEN={seen / into}", at.user.python, str(server)])
+        policy = POLICY.replace("[{python}, {server}]", command).replace(
+            'allow_tools = ["echo"]', 'may_reexecute = ["echo", "delete"]'
+        )
+        return [*at.toward(upstream, HOST, policy=policy), f"-read={fetched.folder}"]
+
+    with serving(HOST) as upstream:
+        upstream.on("/v1/messages")(model)
+        argv = [claude, "-p", "use the tools", "--mcp-config", ".mcp.json", "--allowedTools", tools]
+        ok(at.run(*options("recorded"), "--", *argv, timeout=150))
+        words = ("-at", "mcp.notes/echo", "-patch", "patch.json", *options("live"), at.bundle)
+        ended = ok(at.hark("fork", "-o", bundle, *words, timeout=150))
+    assert "changed" in ended.stdout
+    assert "kept" not in ended.stdout
+    asked = [json.loads(line) for line in (seen / "live").read_text().splitlines()]
+    assert [one["method"] for one in asked[:2]] == ["initialize", "notifications/initialized"]
+    assert [one["params"]["name"] for one in asked if one["method"] == "tools/call"] == ["delete"]
+    assert "REPLAY-EQUAL" in ok(at.hark("replay", bundle, timeout=150)).stderr
