@@ -4,13 +4,19 @@ Asked by netlink (sock_diag(7)) of the network namespace that this process is in
 also of one that no program holds any more, since it is under way in another's message. A dump takes time in
 proportion to their number, and so the next one waits for `REST` times as long as the last one took.
 
+What a sender that is gone has left in a unix socket is on nobody's account any more: it counts at its
+receiver, with as much beside each byte as the kernel may hold for it. Of datagrams the kernel tells only the
+first one's length, so a socket for them that has no peer counts as full.
+
 Not seen: pipes, which the kernel bounds by itself (`fs.pipe-user-pages-soft`: 64 MiB, and two pages for
 each that is made beyond), netlink sockets, and namespaces that a nested agent makes. Where the kernel was
 built without sock_diag, nothing is.
 """
 
+import contextlib
 import socket
 import struct
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -45,9 +51,17 @@ def _inet(family: int, protocol: int, held: tuple[int, int]) -> _Question:
 
 _INET_FIGURES: Final = 7  # INET_DIAG_SKMEMINFO
 _UNIX_FIGURES: Final = 5  # UNIX_DIAG_MEMINFO
+_UNIX_QUEUE: Final = 4  # UNIX_DIAG_RQLEN
+_UNIX_PEER: Final = 2  # UNIX_DIAG_PEER
+_LISTENS: Final = 10  # TCP_LISTEN: its queue are connections
+_BYTES_A_PIECE: Final = 1 << 10
+"""What the kernel holds for one byte that was sent by itself."""
+_MOST: Final = ("/proc/sys/net/core/wmem_max", "/proc/sys/net/core/wmem_default")
 _QUESTIONS: Final[tuple[_Question, ...]] = (
     (
-        struct.pack("=BBxxIIIII", socket.AF_UNIX, 0, _ALL, 0, 0x20, 0, 0),  # UDIAG_SHOW_MEMINFO
+        struct.pack(
+            "=BBxxIIIII", socket.AF_UNIX, 0, _ALL, 0, 0x20 | 0x10 | 0x04, 0, 0
+        ),  # with queue and peer
         16,
         _UNIX_FIGURES,
         (_RECEIVED, _SENT),
@@ -101,18 +115,40 @@ def _answers(channel: socket.socket, question: _Question) -> Iterator[int]:
             size, kind, _, _, _ = _HEADER.unpack_from(data, at)
             if kind in (_DONE, _ERROR):  # an error: a family that this kernel does not know
                 return
-            yield _figure(data, at + _HEADER.size + length, at + size, wanted, figures)
+            begin, end = at + _HEADER.size, at + size
+            found = _attributes(data, begin + length, end)
+            yield sum(_FIGURES.unpack_from(found[wanted])[one] for one in figures) if wanted in found else 0
+            if wanted == _UNIX_FIGURES and data[begin + 2] != _LISTENS:
+                yield _orphaned(found, datagrams=data[begin + 1] == socket.SOCK_DGRAM)
             at += _aligned(size)
 
 
-def _figure(data: bytes, at: int, end: int, wanted: int, figures: tuple[int, int]) -> int:
+def _attributes(data: bytes, at: int, end: int) -> dict[int, bytes]:
+    found = {}
     while at + _ATTRIBUTE.size <= end:
         size, kind = _ATTRIBUTE.unpack_from(data, at)
-        if kind == wanted:
-            found = _FIGURES.unpack_from(data, at + _ATTRIBUTE.size)
-            return sum(found[one] for one in figures)
+        found[kind] = data[at + _ATTRIBUTE.size : at + size]
         at += _aligned(max(size, _ATTRIBUTE.size))
-    return 0
+    return found
+
+
+def _orphaned(found: dict[int, bytes], *, datagrams: bool) -> int:
+    """Return what a unix socket may hold of a sender that is gone: its own buffers' size at the most."""
+    queued = int.from_bytes(found.get(_UNIX_QUEUE, b"")[:4], sys.byteorder)
+    if any(found.get(_UNIX_PEER, b"")):
+        return 0
+    if datagrams:
+        return max(queued, 2 * _largest())
+    return max(queued, min(queued * _BYTES_A_PIECE, 2 * _largest()))
+
+
+def _largest() -> int:
+    """Return the size of the largest buffer that a sender may ask for."""
+    sizes = [0]
+    for path in _MOST:
+        with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+            sizes.append(int(file.read()))
+    return max(sizes)
 
 
 def _aligned(size: int) -> int:

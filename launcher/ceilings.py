@@ -33,6 +33,9 @@ stacks, the heaps of language runtimes), what is touched is counted; and a progr
 the limit, in words, before its allocations fail without any."""
 _BYTES_A_FILE: Final = 1024  # a tmpfs takes about as much of the kernel's memory for an empty file
 _MIN_FILES: Final = 4096
+_BYTES_A_SEMAPHORE: Final = 64  # struct sem, which has a cache line of its own
+_BYTES_A_SET: Final = 512
+_BYTES_A_MESSAGE: Final = 64
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 type Measure = Callable[[str], int]
@@ -211,15 +214,25 @@ def _read(path: str) -> bytes:
 
 
 def _system_v() -> int:
-    """Bytes in System V shared memory: it lasts without any process that has it mapped.
+    """Bytes in System V shared memory, semaphores and messages, which last without any process.
 
-    Where one has, it counts twice: a process can have a segment mapped that is not resident there.
+    Shared memory that a process has mapped counts twice: it can have a segment mapped that is not resident.
     """
+    shared = (int(number) for line in _listed("shm") for number in line.split()[-2:])  # resident, swapped
+    semaphores = (_BYTES_A_SET + _BYTES_A_SEMAPHORE * int(line.split()[3]) for line in _listed("sem"))
+    messages = (_messages(*map(int, line.split()[3:5])) for line in _listed("msg"))
+    return sum(shared) + sum(semaphores) + sum(messages)
+
+
+def _messages(size: int, number: int) -> int:
+    return _BYTES_A_SET + size + number * _BYTES_A_MESSAGE
+
+
+def _listed(what: str) -> list[bytes]:
     try:
-        lines = _read("/proc/sysvipc/shm").splitlines()[1:]
+        return _read(f"/proc/sysvipc/{what}").splitlines()[1:]
     except FileNotFoundError:
-        return 0  # a kernel without it
-    return sum(int(number) for line in lines for number in line.split()[-2:])  # resident, swapped
+        return []  # a kernel without it
 
 
 def _used(scratch: Iterable[str]) -> tuple[int, bool]:

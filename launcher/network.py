@@ -43,6 +43,9 @@ _GATEWAY_SETTINGS: Final = {
 }
 
 
+_MPTCP: Final = "net/mptcp/enabled"
+
+
 def _set(name: str, value: str) -> bool:
     """Write one sysctl of the current namespace; kernels differ in which of them are per namespace."""
     try:
@@ -171,6 +174,9 @@ def build(gid: int) -> tuple[list[socket.socket], list[str]]:
     _configure_agent()
     if not _set("net/ipv4/ping_group_range", f"{gid} {gid}"):
         missing.append("net/ipv4/ping_group_range")
+    # What waits in a socket of MPTCP is in no figure that is asked for; programs fall back to TCP.
+    if os.path.exists(f"/proc/sys/{_MPTCP}") and not _set(_MPTCP, "0"):
+        missing.append(_MPTCP)
     os.close(gateway_namespace)
     os.close(agent_namespace)
     return sockets, missing

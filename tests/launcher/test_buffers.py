@@ -1,5 +1,6 @@
 """What sockets hold, by every family in which an agent can hold much without a page of its own."""
 
+import contextlib
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -85,3 +86,45 @@ def test_many_sockets_do_not_keep_process_1_busy(monkeypatch: pytest.MonkeyPatch
 def test_a_kernel_that_cannot_say_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_PROTOCOL", 31)
     assert held() == 0
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM])
+@pytest.mark.parametrize("size", [1, 1024])
+def test_what_a_sender_that_is_gone_has_left_is_counted_at_its_receiver(kind: int, size: int) -> None:
+    def work() -> tuple[int, int, int]:
+        before = held()
+        with ExitStack() as stack:
+            for _ in range(8):
+                one, other = socket.socketpair(socket.AF_UNIX, kind)
+                stack.enter_context(other)
+                one.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    for _ in range(10_000):
+                        one.send(bytes(size))
+                one.close()
+            full = held()
+        return before, full, held()
+
+    for _ in range(3):  # others use sockets on this machine too
+        before, full, after = apart(work)
+        if full - before > LEAST > after - before:
+            return
+    pytest.fail(f"{before}, {full}, {after}")
+
+
+def test_the_control_a_listener_with_connections_that_wait_holds_next_to_nothing() -> None:
+    def work() -> tuple[int, int]:
+        before = held()
+        with ExitStack() as stack:
+            server = stack.enter_context(socket.socket(socket.AF_UNIX))
+            server.bind("")  # a name of the kernel's choice
+            server.listen(64)
+            for _ in range(64):
+                stack.enter_context(socket.socket(socket.AF_UNIX)).connect(server.getsockname())
+            return before, held()
+
+    for _ in range(3):
+        before, full = apart(work)
+        if full - before < LEAST:
+            return
+    pytest.fail(f"{before}, {full}")
