@@ -12,6 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from mediator import strays
+from mediator.archives import Files
 from mediator.codings import PackedError, Text, codings_of
 from mediator.credentials import Injection
 from mediator.echo import AnswerBody, Watched, answer_body, answer_fields
@@ -148,6 +149,8 @@ def of_answer(
     for cookie in cookies_in(headers):
         link.ledger.token_seen(link.target, "cookie", cookie)
     stages = [_Told(way, link, answer=True)] if way else []
+    if isinstance(way, AnswerBody) and link.broker.binds(link.target):
+        stages.append(_Told(Files(link.broker), link, answer=True))
     if body and minting is None and place_of(headers) is Place.JSON:
         sighting = Sighting(lambda name: link.ledger.token_seen(link.target, "json", name))
         return headers, Chain((*stages, sighting))
@@ -305,7 +308,7 @@ class _Told:
 
     def __init__(
         self,
-        way: RequestText | MessageText | AnswerBody | Watched | Entire,
+        way: RequestText | MessageText | AnswerBody | Watched | Entire | Files,
         link: Link,
         *,
         answer: bool = False,

@@ -72,7 +72,7 @@ class Unpacking:
     """One body, unpacked in every way that a reader of its codings could."""
 
     def __init__(self, codings: tuple[bytes, ...], look: Callable[[], Look]) -> None:
-        self._meter = _Meter()
+        self._meter = Meter()
         self._depth = _Depth(codings, look, self._meter)
 
     def feed(self, data: bytes) -> None:
@@ -97,7 +97,7 @@ class Repacking:
     """One body whose text is changed on its way. What comes out may be longer or shorter."""
 
     def __init__(self, codings: tuple[bytes, ...], text: Text) -> None:
-        self._meter = _Meter()
+        self._meter = Meter()
         self._undone = [_Undoing(coding, self._meter) for coding in codings]
         self._text = text
         self._packers: list[Packer] = [packer(coding) for coding in reversed(codings)]
@@ -141,7 +141,7 @@ class Repacking:
 class _Undoing:
     """One coding undone in the one way in which its bytes can be read, which the first of them decide."""
 
-    def __init__(self, coding: bytes, meter: "_Meter") -> None:
+    def __init__(self, coding: bytes, meter: "Meter") -> None:
         self._ways = list(unpackers(coding))
         self._meter = meter
         self._seen = b""
@@ -164,14 +164,15 @@ class _Undoing:
             raise PackedError("it is not packed as it says, and hark could not search it") from None
 
 
-class _Meter:
-    """What arrived and what was made of it."""
+class Meter:
+    """What arrived and what was made of it, within bounds."""
 
     def __init__(self) -> None:
         self.arrived = 0
         self._made = 0
 
     def made(self, size: int) -> None:
+        """Take that so many bytes more came out. Raises PackedError."""
         self._made += size
         many = self._made > MANY and self._made > MANY_RATIO * self.arrived
         if many or self._made > FREE + MAX_RATIO * self.arrived:
@@ -181,7 +182,7 @@ class _Meter:
 class _Depth:
     """Bytes that are packed by `codings`, and the ways in which they may be read."""
 
-    def __init__(self, codings: tuple[bytes, ...], look: Callable[[], Look], meter: _Meter) -> None:
+    def __init__(self, codings: tuple[bytes, ...], look: Callable[[], Look], meter: Meter) -> None:
         self._packed = bool(codings)
         self._meter = meter
         self._ways = [

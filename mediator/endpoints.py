@@ -66,6 +66,14 @@ SHIPPED: Final = (
         ("googleapis.com",),
     ),
     Endpoint(
+        ("sts.googleapis.com", "iamcredentials.googleapis.com", "securetoken.googleapis.com"), ("/**",),
+        (*_OAUTH, "accessToken", "token", "idToken"), ("googleapis.com",),
+    ),
+    Endpoint(
+        ("www.googleapis.com",), ("/batch/iamcredentials/**", "/batch/sts/**"),
+        (*_OAUTH, "accessToken", "token"), ("googleapis.com",),
+    ),
+    Endpoint(
         ("github.com",), ("/login/oauth/access_token",),
         used=("github.com", "githubusercontent.com", "githubcopilot.com", "ghcr.io"),
     ),
@@ -80,8 +88,12 @@ SHIPPED: Final = (
               "azurecr.io"),
     ),
     Endpoint(
-        ("sts.amazonaws.com", "sts.*.amazonaws.com", "sts-fips.*.amazonaws.com"), ("/**",),
+        ("sts.amazonaws.com", "sts.*.amazonaws.com", "sts-fips.*.amazonaws.com", "sts.*.api.aws"), ("/**",),
         ("AccessKeyId", "SecretAccessKey", "SessionToken"), ("amazonaws.com",),
+    ),
+    Endpoint(
+        ("sts.*.vpce.amazonaws.com",), ("/**",),
+        ("AccessKeyId", "SecretAccessKey", "SessionToken"), ("amazonaws.com",), below=True,
     ),
     Endpoint(
         ("sts.*.amazonaws.com.cn",), ("/**",),
@@ -156,7 +168,8 @@ def _shipped(host: str) -> tuple[Endpoint, ...]:
 def _at(endpoint: Endpoint, host: str) -> bool:
     if host in endpoint.at or _one_label_out(host) in endpoint.at:
         return True
-    return endpoint.below and any(host.endswith(f".{domain}") for domain in endpoint.at)
+    below = (host[at + 1 :] for at, char in enumerate(host) if char == ".")
+    return endpoint.below and any(one in endpoint.at or _one_label_out(one) in endpoint.at for one in below)
 
 
 def _one_label_out(host: str) -> str:

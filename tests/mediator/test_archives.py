@@ -1,0 +1,124 @@
+"""Files that are packed themselves are looked into: one with a value in it stops, any other passes."""
+
+import gzip
+import io
+import random
+import tarfile
+import zipfile
+from collections.abc import Callable
+
+import pytest
+
+from hark.packers import packer
+from mediator.archives import Files, Zip, kind_of
+from mediator.codings import PackedError
+from mediator.scan import FoundError
+from tests.mediator.test_echo import BROKER, VALUE
+
+SOME = random.Random(1).randbytes(3000)
+
+
+def zipped(text: bytes, method: int = zipfile.ZIP_DEFLATED, *, seekable: bool = True) -> bytes:
+    out = io.BytesIO()
+
+    class Pipe(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object) -> int:
+            return out.write(data)  # type: ignore[arg-type]
+
+    with zipfile.ZipFile(out if seekable else Pipe(), "w", method) as file:  # type: ignore[arg-type]
+        file.writestr("a", SOME)
+        file.writestr("folder/b", text)
+        file.writestr("c", b"")
+    return out.getvalue()
+
+
+def tarball(text: bytes) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as file:
+        for name, data in (("a", SOME), ("b", text)):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            file.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zstd(text: bytes) -> bytes:
+    packing = packer(b"zstd")
+    return packing.pack(SOME + text) + packing.end()
+
+
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "two members": lambda text: gzip.compress(SOME) + gzip.compress(text),
+    "tar.gz": tarball,
+    "zstd": zstd,
+    "zip": zipped,
+    "zip, stored": lambda text: zipped(text, zipfile.ZIP_STORED),
+    "zip, streamed": lambda text: zipped(text, seekable=False),
+}
+
+
+def through(data: bytes, size: int) -> bytes:
+    files = Files(BROKER)
+    passed = b"".join(files.feed(data[at : at + size]) for at in range(0, len(data), size))
+    return passed + files.finish()
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 1 << 20])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_with_a_value_in_it_stops_and_the_control_passes_as_it_came(form: str, size: int) -> None:
+    text = b"Authorization: Bearer %s, and more" * 3
+    with pytest.raises(FoundError):
+        through(FORMS[form](text.replace(b"%s", VALUE.encode())), size)
+    other = FORMS[form](text.replace(b"%s", VALUE[:-1].encode() + b"X"))
+    assert through(other, size) == other
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"P", b"PK", b"plain", b"\x1f", b"\x1f\x8b", b"PK\x03\x05 is none", b"(\xb5/"]
+)
+def test_what_is_no_such_file_passes(body: bytes) -> None:
+    assert through(body, 1) == body
+    assert kind_of(b"PK\x03\x04") == b"zip"
+
+
+def changed(at: int, byte: int) -> bytes:
+    data = bytearray(zipped(b"x" * 1000))
+    data[at] = byte
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        gzip.compress(b"x" * 1000)[:10] + b"\x07" * 100,
+        changed(6, 1),  # encrypted
+        changed(8, 14),  # LZMA
+        zipped(b"x" * 1000).replace(b"PK\x03\x04", b"no entry"[:4]).replace(b"no e", b"PK\x03\x04", 1),
+        zipped(b"x" * 1000)[:31] + b"\xff" * 100,
+    ],
+)
+def test_what_cannot_be_looked_into_does_not_pass(body: bytes) -> None:
+    with pytest.raises(PackedError):
+        through(body, 4096)
+
+
+def test_a_stored_entry_without_a_length_before_it_is_refused() -> None:
+    head = bytearray(zipped(b"x", zipfile.ZIP_STORED)[:30])
+    head[6] |= 8
+    with pytest.raises(PackedError):
+        Zip(lambda: bytes).feed(bytes(head) + b"a")
+
+
+def test_a_large_entry_says_its_length_elsewhere() -> None:
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as file,
+        file.open("a", "w", force_zip64=True) as entry,
+    ):
+        entry.write(b"k=" + VALUE.encode())
+    with pytest.raises(FoundError):
+        through(out.getvalue(), 50)
