@@ -44,7 +44,10 @@ chmod +x src/.git/hooks/pre-commit; git init -q --bare good.git; touch planted
 """
 
 
-@pytest.mark.parametrize("end", ["", "sleep 600"], ids=["by itself", "by a limit"])
+FILL = "; dd if=/dev/zero of=/tmp/full bs=1M count=64; sleep 600"
+
+
+@pytest.mark.parametrize("end", ["", FILL], ids=["by itself", "by a limit"])
 def test_git_run_later_runs_nothing_that_the_agent_left_and_what_git_made_stays(at: Desk, end: str):
     def git(*words: str) -> None:
         who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "safe.directory=*")
@@ -53,7 +56,7 @@ def test_git_run_later_runs_nothing_that_the_agent_left_and_what_git_made_stays(
     git("init", "-q", "-b", "main")
     if os.geteuid() == 0:
         subprocess.run(["chown", "-R", f"{at.user.uid}:{at.user.gid}", at.project], check=True)
-    at.write("policy.toml", '[limits]\ntime = "20s"\n' if end else "")
+    at.write("policy.toml", '[limits]\ndisk = "16MiB"\n' if end else "")
     ended = at.run("-policy=policy.toml", "--", "sh", "-c", PLANT + end)
     assert (at.project / "planted").exists()
     assert "git would have obeyed .git/commondir, which the agent left: it is called" in ended.stderr
