@@ -263,6 +263,7 @@ class Replayed(Run):
             lambda divergence: self.stop(f"it diverged: {divergence.words}"),
             clock=self.timing,
             idle=self._is_idle,
+            alive=lambda: self.boundary.process() >= 0,
             starved=self._starved,
             realtime=asked.realtime,
             zone=partial(_zone, recalled),

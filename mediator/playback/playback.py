@@ -87,20 +87,23 @@ class Playback:
         *,
         clock: Clock | None = None,
         idle: Idle = always_idle,
+        alive: Idle = always_idle,
         starved: Starved = never_starved,
         realtime: bool = False,
         zone: Callable[[], tzinfo | None] = lambda: None,
         stall_s: float = STALL_S,
         contents: Contents = all_held,
     ) -> None:
-        """`zone` names that of the recorded machine, by which rules are judged; this machine's unless given.
+        """`alive` tells whether the agent has begun and not ended.
 
+        `zone` names that of the recorded machine, by which rules are judged; this machine's unless given.
         `contents` has the pieces of answers that the score does not hold.
         """
         self.score = score
         self._on_diverged = on_diverged
         self._clock = clock or RealClock()
         self._idle = idle
+        self._alive = alive
         self._starved = starved
         self._realtime = realtime
         self._zone = cache(zone)  # asked once something is judged: reading it is no part of the start
@@ -450,7 +453,7 @@ class Playback:
             if self._changed.is_set():
                 return
             idle_s += min(time.monotonic() - began, 2 * look_s)  # we may be what did not come to run
-            if not self._idle():
+            if not self._idle() or not (held or self._alive()):
                 idle_s = 0.0
             elif self._overdue(held, idle_s):
                 return

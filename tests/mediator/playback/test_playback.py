@@ -179,8 +179,13 @@ def test_an_agent_that_waits_for_nothing_that_was_recorded_is_told_what_did_not_
     path = tmp_path / "run.hark"
     with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
         _three(rig)
-    with playing(frames_of(path), API, stall_s=0.2) as played:
-        why = played.wait_diverged()
+    for alive in (False, True):  # before it has begun, and once it has ended, it waits for nobody
+        with playing(frames_of(path), API, stall_s=0.2) as played:
+            played.playback._alive = lambda alive=alive: alive  # type: ignore[misc]
+            if not alive:
+                assert not played.happened.wait(3)
+                continue
+            why = played.wait_diverged()
     assert why.kind == "stall"
     assert re.fullmatch(
         rf"POST {API}/0 \(event \d+\) did not come, and the agent waits for nothing that was recorded",
