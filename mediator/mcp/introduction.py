@@ -1,7 +1,7 @@
 """What an agent said to a tool server to begin with, said again to another process of it: a fork's own.
 
 Always: the agent is not asked, and does not hear the answer, which it has had from the recorded server; what
-it said first is what passed. Nothing of what it had the recorded server do is done again.
+it said first is what passed, a message each. Nothing of what it had the recorded server do is done again.
 """
 
 import asyncio
@@ -38,11 +38,14 @@ class Introduction:
         """Take a line of the agent's that was passed on."""
         if BEGIN.encode() not in line:
             return
-        for message in read(line).messages:
-            if isinstance(message, Request) and message.method == BEGIN:
-                self._begin = (message.id, line)
-            elif isinstance(message, Request) and message.method == READY:
-                self._ready = line
+        packet = read(line)
+        message = packet.messages[0]
+        if packet.batch or not isinstance(message, Request):
+            return  # the protocol has no batch there, and one could bring a call that is not made again
+        if message.method == BEGIN:
+            self._begin = (message.id, line)
+        elif message.method == READY:
+            self._ready = line
 
     async def say(self, to: Input) -> None:
         """Say it, and wait for the answer. Raises MessageError where none comes, OSError likewise."""

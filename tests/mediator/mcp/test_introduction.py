@@ -64,6 +64,13 @@ def test_an_agent_that_said_nothing_first_is_not_introduced() -> None:
     assert said(LIST).lines == []
 
 
+def test_a_batch_with_a_call_in_it_is_not_said_again() -> None:
+    call = b'{"id": 3, "method": "tools/call", "params": {"name": "delete"}}'
+    assert said(b"[" + HELLO + b", " + call + b"]").lines == []
+    assert said(b"[" + HELLO + b"]").lines == []
+    assert said(call.replace(b"delete", b"initialize")).lines == []
+
+
 def test_a_server_that_does_not_answer_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(introduction, "WAIT_S", 0.01)
     with pytest.raises(MessageError, match="did not answer initialize"):
