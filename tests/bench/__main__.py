@@ -25,7 +25,8 @@ Whole commands from a server on this machine, so that no network hides what hark
 boundary and to load TLS and HTTP, once a run, is in each. Alone: `python -m tests.bench.bench_users`."""
 REPLAYING: Final = """\
 A small Python agent that talks to a model over TLS: bare, under `hark run`, and replayed from that record.
-Whole commands, the verdict included. Alone: `python -m tests.bench.bench_replay`."""
+Whole commands, the verdict included. Alone: `python -m tests.bench.bench_replay`; what a start consists of:
+`python -m tests.bench.bench_start`."""
 CALLING: Final = """\
 A call of an agent's, in Python inside the same boundary: by the recorded clock and the seed, and by the
 machine's own. Alone: `python -m tests.bench.bench_shim`."""

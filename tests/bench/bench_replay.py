@@ -121,8 +121,8 @@ class _Bench:
         (folder / "policy.toml").write_text(f'allow_hosts = ["{HOST}"]\n')
         (folder / "ca.pem").write_bytes(server.ca_pem)
         state = {name: str(folder / name) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")}
-        self._env = dict(os.environ) | state
-        self._env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed hark has its bytecode
+        self.env = dict(os.environ) | state
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed hark has its bytecode
 
     def rounds(self, agent: str, words: tuple[str, ...], count: int) -> Taken:
         """Measure `count` rounds; the median of each way."""
@@ -162,7 +162,7 @@ class _Bench:
         ended = subprocess.run(
             argv,
             cwd=self._project,
-            env=self._env | more,
+            env=self.env | more,
             capture_output=True,
             check=False,
             stdin=subprocess.DEVNULL,
