@@ -55,7 +55,9 @@ class Resolver(asyncio.DatagramProtocol):
         self._ledger = ledger
         self._broker = broker
         self._transport: asyncio.DatagramTransport | None = None
-        self._waiting: list[tuple[bytes, Address]] = []
+        self._waiting: list[tuple[bytes, Address, bytes]] = []
+        self._under_way: set[tuple[bytes, Address]] = set()
+        """Questions over UDP, word for word and by who asked, whose answers have not left yet."""
         self._settling: asyncio.Task[None] | None = None
         self._playback = playback
         self._turns: set[asyncio.Task[None]] = set()
@@ -86,23 +88,31 @@ class Resolver(asyncio.DatagramProtocol):
             self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[str | Any, int]) -> None:
-        """Answer a UDP query to whoever sent it; the kernel puts the address that was asked back in."""
+        """Answer a UDP query to whoever sent it; the kernel puts the address that was asked back in.
+
+        A packet that comes again before its answer has left, as stub resolvers send it after some seconds, is
+        the same question: how often that happens is the machine's pace, and no act of the agent's.
+        """
+        if (data, addr) in self._under_way:
+            return
         try:
             answer = self.answer(data)
         except RecordError:
             return  # the run is marked; the agent gets no answer
         if answer.turn is not None:
-            task = asyncio.create_task(self._in_turn(answer, addr))
+            self._under_way.add((data, addr))
+            task = asyncio.create_task(self._in_turn(answer, addr, data))
             self._turns.add(task)
             task.add_done_callback(self._turns.discard)
         elif not answer.denied:
             self._send(answer.wire, addr)
         elif len(self._waiting) < MAX_WAITING:  # a client whose answer is dropped asks again
-            self._waiting.append((answer.wire, addr))
+            self._under_way.add((data, addr))
+            self._waiting.append((answer.wire, addr, data))
             if self._settling is None:
                 self._settling = asyncio.create_task(self._settle())
 
-    async def _in_turn(self, answer: Answer, address: Address) -> None:
+    async def _in_turn(self, answer: Answer, address: Address, asked: bytes) -> None:
         """Send an answer of a replay when the recording did."""
         try:
             if answer.denied:
@@ -112,6 +122,7 @@ class Resolver(asyncio.DatagramProtocol):
         except RecordError:
             return  # the run is marked
         finally:
+            self._under_way.discard((asked, address))
             self._passed(answer)
 
     async def _turn(self, answer: Answer) -> bool:
@@ -127,7 +138,8 @@ class Resolver(asyncio.DatagramProtocol):
             while self._waiting:
                 batch, self._waiting = self._waiting, []
                 await self._ledger.settled()
-                for reply, address in batch:
+                for reply, address, asked in batch:
+                    self._under_way.discard((asked, address))
                     self._send(reply, address)
         except RecordError:
             self._waiting.clear()  # the run is marked

@@ -127,3 +127,31 @@ def test_the_same_answers_over_ipv6() -> None:
         sock.settimeout(60)
         sock.sendto(b"\0\1\1\0\0\1\0\0\0\0\0\0\4evil\0\0\1\0\1", rig.sockets.udp6.getsockname())
         assert sock.recv(512)[3] & 0xF == 3
+
+
+def test_a_question_that_comes_again_before_its_answer_is_one_question() -> None:
+    """As stub resolvers send it after some seconds. After its answer it is another one."""
+    release = threading.Event()
+
+    class Slow(ListRecorder):
+        def sync(self, seq: int) -> None:
+            assert release.wait(60)
+            super().sync(seq)
+
+    recorder = Slow()
+    asked = DNSRecord.question("evil.test").pack()
+    with running(API, recorder=recorder) as rig, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.settimeout(60)
+        for _ in range(3):
+            sock.sendto(asked, rig.udp)
+        sock.sendto(DNSRecord.question(API).pack(), rig.udp)
+        assert names(DNSRecord.parse(sock.recv(4096))) == ["A 198.18.0.1"]  # all were read by then
+        assert [event.name for event in recorder.of(DnsQuery)] == ["evil.test", API]
+        release.set()
+        assert DNSRecord.parse(sock.recv(4096)).header.rcode == 3
+        sock.sendto(asked, rig.udp)
+        assert DNSRecord.parse(sock.recv(4096)).header.rcode == 3
+        other = DNSRecord.question("evil.test").pack()  # another number: another question
+        sock.sendto(other, rig.udp)
+        assert DNSRecord.parse(sock.recv(4096)).header.rcode == 3
+    assert [event.name for event in recorder.of(DnsQuery)] == ["evil.test", API, "evil.test", "evil.test"]
