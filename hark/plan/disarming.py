@@ -13,6 +13,7 @@ renamed is told.
 import contextlib
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -26,6 +27,9 @@ from hark.plan.repositories import kept, obeyed
 ASIDE: Final = ".kept-by-hark"
 """What the names of what was put aside end in."""
 MAX_CONFIG: Final = 1 << 20  # bytes; git itself writes some hundred
+MAX_NAMES: Final = 10  # tried for one that is put aside, all but the first with 64 random bits
+_GITFILE: Final = re.compile(r"gitdir: ([^\n\r\0]+)[\n\r]*")
+"""A `.git` that leads elsewhere as git writes it; read_gitfile takes line breaks within too."""
 _WORKTREE: Final = re.compile(
     r"(?:^|\n)[ \t]*(?:\[core\][ \t]*)?worktree[ \t]*=[ \t]*\"?([^\"\n\r]*)", re.IGNORECASE
 )
@@ -54,6 +58,7 @@ def disarm(project: Project, made: Iterable[str], unprotect: Iterable[str], home
 
 def _planted(project: Project, made: tuple[str, ...], home: str) -> Iterator[str]:
     yield from _in_known(project, home)
+    yield from filter(_is_unlike_git, made)
     seen: set[str] = set(project.repositories)
     pending = [git for path in (*made, *_known_links(project)) for git in _led_to(path)]
     while pending:
@@ -72,9 +77,16 @@ def _led_to(path: str) -> Iterator[str]:
     elif os.path.isdir(path):
         yield path
     elif os.path.basename(path) == ".git":
-        found = re.match(r"gitdir:[ \t]*([^\n\r]*)", _text(path))
+        found = _GITFILE.fullmatch(_text(os.path.realpath(path)))
         if found:
-            yield os.path.join(os.path.dirname(path), found.group(1))
+            yield os.path.join(os.path.dirname(path), found[1])
+
+
+def _is_unlike_git(path: str) -> bool:
+    """Tell whether a `.git` is none that git makes: a link, or a file that is not just a way to a folder."""
+    if os.path.basename(path) != ".git":
+        return False
+    return os.path.islink(path) or not (os.path.isdir(path) or _GITFILE.fullmatch(_text(path)))
 
 
 def _known_links(project: Project) -> list[str]:
@@ -116,8 +128,10 @@ def _is_way_back(git: str) -> bool:
     if not os.path.lexists(f"{git}/commondir"):
         return True
     above, kind = os.path.split(os.path.dirname(git))
-    target = os.path.realpath(os.path.join(git, _text(f"{git}/commondir").rstrip("\r\n")))
-    return kind == "worktrees" and is_repository(above) and target == os.path.realpath(above)
+    text = _text(f"{git}/commondir").rstrip("\r\n")
+    if kind != "worktrees" or "\0" in text or not is_repository(above):
+        return False
+    return os.path.realpath(os.path.join(git, text)) == os.path.realpath(above)
 
 
 def _obeyed_for_ill(path: str, root: str) -> bool:
@@ -135,11 +149,11 @@ def _obeyed_for_ill(path: str, root: str) -> bool:
 
 def _stays_inside(path: str, text: str, root: str) -> bool:
     """Tell whether `core.worktree` leads nowhere but into the project."""
-    places = (
+    places = (  # made one by one, behind the look for a NUL, which no path has
         os.path.realpath(os.path.join(os.path.dirname(path), name.strip()))
         for name in _WORKTREE.findall(text)
     )
-    return all(contains(root, place) for place in places)
+    return "\0" not in text and all(contains(root, place) for place in places)
 
 
 def _renamed(path: str) -> str:
@@ -147,8 +161,8 @@ def _renamed(path: str) -> str:
     folder = os.path.dirname(path)
     if os.path.realpath(folder) != folder:
         return ""
-    for number in range(100):
-        other = f"{path}{ASIDE}{f'-{number}' if number else ''}"
+    for number in range(MAX_NAMES):
+        other = f"{path}{ASIDE}{f'-{secrets.token_hex(8)}' if number else ''}"
         if os.path.lexists(other):
             continue
         for mend in (False, True):

@@ -217,9 +217,15 @@ class Run:
         """Look through what the agent has left, where that stays, and put aside what git would run."""
         if not self.is_kept:
             return None
-        from hark.running.left import looked_through
+        from hark.running.left import Left, looked_through
 
-        return looked_through(self.prepared.project, self.prepared.policy.unprotect, home_of(self.environ))
+        try:
+            return looked_through(
+                self.prepared.project, self.prepared.policy.unprotect, home_of(self.environ)
+            )
+        except Exception as error:  # noqa: BLE001  # the record is sealed whatever an agent left
+            why = f"{type(error).__name__} in hark itself: {error}; look before you run git there"
+            return Left(unsearched=why)
 
     def _close(self, writer: Writer, ended: Ended) -> None:
         """Record what is known at the end; what the record has no room for has ended the run already."""

@@ -77,6 +77,41 @@ def a_link(tree: Path, ran: Path) -> Path:
     return tree / "src"
 
 
+def a_link_to_a_file(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / ".git" / "objects" / "evil")
+    (tree / "way").write_text(f"gitdir: {tree}/.git/objects/evil\n")
+    (tree / "src" / ".git").symlink_to("../way")
+    return tree / "src"
+
+
+def a_way_over_two_lines(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / ".git" / "objects" / "a\nb")
+    (tree / "src" / ".git").write_text("gitdir: ../.git/objects/a\nb\n")
+    return tree / "src"
+
+
+def a_way_that_ends_early(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / ".git" / "objects" / "evil")
+    (tree / "src" / ".git").write_bytes(b"gitdir: ../.git/objects/evil\0/more\n")
+    return tree / "src"
+
+
+def names_that_are_taken(tree: Path, ran: Path) -> Path:
+    config = evil(tree / "src", ran) / "config"
+    for number in range(200):
+        config.with_name(f"config{ASIDE}{f'-{number}' if number else ''}").write_text("")
+    return tree / "src"
+
+
+def beside_a_commondir_that_is_no_text(tree: Path, ran: Path) -> Path:
+    git(tree, "init", "-q", "other")
+    (tree / "other" / ".git" / "commondir").symlink_to("x")
+    (tree / ".git" / "worktrees" / "w").mkdir(parents=True)
+    (tree / ".git" / "worktrees" / "w" / "commondir").write_bytes(b"x\0y")
+    evil(tree / "src", ran)
+    return tree / "src"
+
+
 def a_module(tree: Path, ran: Path) -> Path:
     (tree / ".git" / "modules" / "a").mkdir(parents=True)
     os.rename(evil(tree / "x", ran), tree / ".git" / "modules" / "a" / "b")
@@ -111,7 +146,8 @@ def unwritable(tree: Path, ran: Path) -> Path:
 
 PLANTED: list[Callable[[Path, Path], Path]] = [
     commondir, new_repository, new_hooks, a_file_that_leads_below_git, a_link, a_module, a_worktree, bare,
-    unlisted, unwritable,
+    unlisted, unwritable, a_link_to_a_file, a_way_over_two_lines, a_way_that_ends_early, names_that_are_taken,
+    beside_a_commondir_that_is_no_text,
 ]  # fmt: skip
 
 
@@ -133,7 +169,7 @@ def test_git_run_later_executes_nothing_that_was_planted(
         ran.unlink(missing_ok=True)
         done = disarm(surveyed, made_in(surveyed, []), (), "/nowhere")
         assert done
-        assert all(one.now.endswith(ASIDE) and os.path.lexists(one.now) for one in done)
+        assert all(ASIDE in os.path.basename(one.now) and os.path.lexists(one.now) for one in done)
     ran.unlink(missing_ok=True)
     ordinary(place)
     ordinary(tree)
@@ -176,5 +212,6 @@ def test_nothing_outside_of_the_project_is_renamed(tree: Path, tmp_path: Path) -
     (tree / "src" / ".git").symlink_to(outside)
     (tree / "a").mkdir()
     (tree / "a" / ".git").write_text(f"gitdir: {outside}\n")
-    assert disarm(surveyed, made_in(surveyed, []), (), "/nowhere") == []
+    done = disarm(surveyed, made_in(surveyed, []), (), "/nowhere")
+    assert [one.path for one in done] == [f"{tree}/src/.git"]  # the link itself: git makes none
     assert (outside / "config").exists()
