@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import ceilings, intake, kernel, mounts, seccomp, sharing, wire
+from launcher import ceilings, intake, kernel, mounts, quotas, seccomp, sharing, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
@@ -67,6 +67,7 @@ def run(inside: Inside, trees: Mapping[str, Tree], devices: Mapping[str, Tree]) 
         socket.sethostname(HOSTNAME)
         kernel.blank_arguments()
         os.environ.clear()
+        quotas.leave_half()
         uncovered = mounts.build(inside.plan, inside.view, trees, devices, inside.identity)
         if inside.plan.shim:
             _share(inside.channel)
