@@ -85,7 +85,7 @@ TIERS: Final = {
     ),
     "unit": Tier(180, ((*OFFLINE, *pytest("-n", "2", "-m", NEITHER)),)),
     "attack": Tier(360, (pytest("-n", "2", "-m", "(attack or slow) and not e2e"),)),
-    "e2e": Tier(300, (pytest("-n", "2", "-m", "e2e"),)),
+    "e2e": Tier(500, (pytest("-n", "2", "-m", "e2e"),)),
     # Shapes of agents, recorded and replayed twice each; a table, not tests (fidelity/, docs/fidelity.md).
     "fidelity": Tier(
         300, ((sys.executable, "-m", "fidelity", "--quick", "-n", "2", "-j", "2"),), tests=False
