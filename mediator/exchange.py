@@ -142,7 +142,8 @@ class Exchange(Asking, Answering):
             case AnswerFailed():
                 yield from self._on_played_end(event.reason)
             case events.Wakeup():
-                pass  # asked for while a body was under way, which has ended since: nothing is held
+                # Or of a body that was under way and has ended since: nothing of that is held.
+                yield from self._on_later(event)
             case RequestProtocolError() | ResponseProtocolError():
                 yield from self._on_hush(from_agent=isinstance(event, RequestProtocolError))
             case _:

@@ -10,6 +10,7 @@ Not done here: telling a server over TLS that the agent has said all, which asyn
 from typing import TYPE_CHECKING, Final
 
 from mitmproxy import http
+from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layers.http import SendHttp
 from mitmproxy.proxy.layers.http._events import RequestEndOfMessage, ResponseEndOfMessage
 
@@ -26,6 +27,9 @@ from mediator.transcript import Headers
 if TYPE_CHECKING:
     from mediator.scan import StreamSwap
 
+LATER_S: Final = 1.0
+"""For the rest of a value that a server which knows it sends in two pieces. Without an end both sides of a
+protocol of frames could wait for each other behind any word."""
 SERVER_RESET: Final = "the server reset the connection"
 
 
@@ -34,6 +38,7 @@ class Streaming(Talking):
 
     _ways: "dict[bool, StreamSwap] | None" = None
     """By whether it is the agent's: what looks for credentials in it."""
+    _later: commands.RequestWakeup | None = None
     _hushed: frozenset[bool] = frozenset()
     """Who has said all."""
 
@@ -53,8 +58,12 @@ class Streaming(Talking):
             return "it switched protocols amid the request"
         wrong = upgrade.answer_wrong(forward.headers, headers) or answers.unreadable(response)
         if not wrong:
-            stopping = self.link.broker.stopping
-            self._ways = {True: stopping(from_agent=True), False: stopping(from_agent=False, patient=False)}
+            broker = self.link.broker
+            knows = broker.binds(self.link.target)
+            self._ways = {
+                True: broker.stopping(from_agent=True),
+                False: broker.stopping(from_agent=False, patient=knows),
+            }
         return wrong
 
     def _on_talk(self, data: bytes, *, from_agent: bool) -> Commands:
@@ -82,6 +91,18 @@ class Streaming(Talking):
             self.transcript.message(STREAM, passed, more=bool(data), from_agent=from_agent)
         if passed:
             yield self._say(passed, to_agent=not from_agent)
+        if data and way.holding and not from_agent:
+            self._later = commands.RequestWakeup(LATER_S)
+            yield self._later
+
+    def _on_later(self, event: events.Wakeup) -> Commands:
+        """Pass on what was held of the server's words, and nothing came behind for long."""
+        if self._ways is None or event.command is not self._later or self._server is not Server.BODY:
+            return
+        passed = self._ways[False].release()
+        if passed:
+            self.transcript.message(STREAM, passed, more=True, from_agent=False)
+            yield self._say(passed, to_agent=True)
 
     def _stop(self, found: FoundError, *, from_agent: bool) -> Commands:
         """End a stream in which a credential stands; the piece with it is not recorded."""

@@ -24,6 +24,7 @@ from hark.bundle.events import (
     WebSocketMessage,
 )
 from hark.policy.model import Body, Policy, Rule, Surface
+from mediator.scan import HOLD_FROM
 from tests.fakes.raw import RawServer, Serve, echo, raw_server, read_all, rudely
 from tests.fakes.recorder import ListRecorder
 from tests.fakes.upstream import certified
@@ -269,6 +270,45 @@ def test_a_value_never_comes_back_in_it_and_is_in_no_record(cut: int) -> None:
     assert "the server sent the value of secrets.API_KEY" in end.error
     assert VALUE.encode() not in got
     assert VALUE.encode() not in rig.recorder.bytes()
+
+
+OWN = "Q7wZ3kXv9LrT2mNb8HsD4pYc"
+"""Without a beginning that tells what it is."""
+
+
+@pytest.mark.parametrize("cut", range(1, len(OWN), 4))
+def test_of_a_value_in_two_pieces_from_a_server_that_knows_it_nothing_comes_back(cut: int) -> None:
+    def leak(connection: socket.socket) -> None:
+        connection.recv(1)
+        connection.sendall(b"you sent: " + OWN[:cut].encode())
+        time.sleep(0.1)
+        with contextlib.suppress(OSError):
+            connection.sendall(OWN[cut:].encode() + b"\n")
+            read_all(connection)
+
+    held = (secret(OWN, f"{API}:80", placeholder="harkAbCdEfGhIjKlMnOpQrStUvWx"),)
+    with before(agreeing(leak), secrets=held) as (rig, _), opened(rig) as sock:
+        until(sock, b"\r\n\r\n")
+        sock.sendall(b"x")
+        got = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := sock.recv(100):
+                got += piece
+        (end,) = rig.recorder.wait_for(LlmResponseEnd)
+    assert "the server sent the value of secrets.API_KEY" in end.error
+    assert OWN[:HOLD_FROM].encode() not in got
+    assert OWN[:HOLD_FROM].encode() not in rig.recorder.bytes()
+
+
+def test_the_control_a_word_behind_which_nothing_comes_passes_after_a_while() -> None:
+    def ask(connection: socket.socket) -> None:
+        connection.sendall(b"really")
+        read_all(connection)
+
+    held = (secret(OWN, f"{API}:80", placeholder="harkAbCdEfGhIjKlMnOpQrStUvWx"),)
+    with before(agreeing(ask), secrets=held) as (rig, _), opened(rig) as sock:
+        assert until(sock, b"really") == SAID + b"really"
+        assert stream(rig, from_agent=False) == b"really"
 
 
 def test_a_credential_goes_into_the_request_as_into_any_other() -> None:
