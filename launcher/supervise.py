@@ -303,6 +303,7 @@ class Boundary:
         """
         ready = self._await("ready")
         self._await("init")
+        self._end_ahead()  # in the run's user namespace it counts for limits.processes until it is reaped
         self._begin_input(record if self._plan.record_input else unrecorded, *ready.descriptors)
         self._inbox.open()
         packed = wire.pack_files(files or {})
@@ -315,7 +316,6 @@ class Boundary:
             os.close(packed)
         meanwhile()
         self._await("started")
-        self._end_ahead()
         self._streams.outlet.begin()
         if self._feeder is not None:
             self._feeder.start()

@@ -1,13 +1,15 @@
 """Networks that are made ahead: used for whom they were made, never needed, gone with who asked for them."""
 
+import contextlib
 import os
 import signal
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from launcher import ahead, network
+from launcher import ahead, network, wire
 from launcher.identity import agent_identity
 from launcher.supervise import launch
 from tests.launcher.rig import WHO, apart, become_ordinary, plan, project, shell
@@ -75,6 +77,27 @@ def test_for_another_identity_others_are_made(who: str) -> None:
     assert result.out.split() == ["4242", "4243"]
     refused = shell("true", who=who, change=begin_and_refuse, seen_as=(4242, 4243))
     assert "no network is made here" in refused.error
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_their_process_is_reaped_before_the_agent_starts(who: str) -> None:
+    """Until then the kernel counts it in the agent's user namespace, for `limits.processes`."""
+
+    def begin_and_look() -> None:
+        ahead.begin()
+        process, packed = ahead._begun[0].process, wire.pack_files
+
+        def look(files: Mapping[str, bytes]) -> int:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, 0)
+                raise OSError(f"{process} counts among the agent's")
+            return packed(files)
+
+        wire.pack_files = look
+
+    result = shell("true", who=who, change=begin_and_look)
+    assert result.error == ""
+    assert result.ended is not None
 
 
 def test_where_their_process_is_killed_others_are_made() -> None:
