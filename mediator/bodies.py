@@ -162,10 +162,9 @@ def _searched(
 ) -> AnswerBody | Watched | Entire | None:
     """Return the way of a body through the search for credentials. Raises PackedError."""
     bound = link.broker.binds(link.target)
-    way = answer_body(link.broker, headers, link.target, mints, bound=bound)
-    if way is not None and (bound or mints) and codings_of(headers):
-        return Entire(way, link.room)
-    return way
+    room = link.room if bound or mints else None
+    way = answer_body(link.broker, headers, link.target, mints, bound=bound, room=room)
+    return Entire(way) if way is not None and room is not None and codings_of(headers) else way
 
 
 def _played(link: Link, headers: Headers, minting: Minting | None, *, body: bool) -> Chain:

@@ -17,7 +17,9 @@ from typing import Final
 from mediator.authority import Destination
 from mediator.charsets import check_charset
 from mediator.codings import PackedError, Repacking, Text, Unpacking, codings_of
+from mediator.collected import Collected
 from mediator.credentials import Broker
+from mediator.held import Room
 from mediator.minting import MintedText
 from mediator.scan import FoundError, StreamSwap
 from mediator.transcript import Headers
@@ -135,8 +137,11 @@ def answer_body(
     mints: Callable[[Text], MintedText] | None = None,
     *,
     bound: bool = True,
+    room: Room | None = None,
 ) -> AnswerBody | Watched | None:
     """Return what the body of one answer of `source` passes, None for nothing. Raises PackedError.
+
+    With `room`, which then holds it, the text of a packed one passes when it is whole.
 
     `mints` is for an answer in which tokens may be minted: what it is given turns them. A server to which no
     credential is `bound` knows none, and either side may wait for the other behind any word.
@@ -145,7 +150,7 @@ def answer_body(
         check_charset(headers)
     if mints is not None:
         swap = broker.incoming(source, patient=bound)
-        return AnswerBody(swap, Repacking(codings_of(headers), mints(swap)), resizes=True)
+        return _repacked(codings_of(headers), swap, mints(swap), room)
     if not broker.holds_any:
         return None
     codings = codings_of(headers)
@@ -157,7 +162,12 @@ def answer_body(
         text = broker.incoming(source, same_length=announced and not resizes, patient=bound)
         return AnswerBody(text, None, resizes=resizes)
     text = broker.incoming(source, patient=bound)
-    return AnswerBody(text, Repacking(codings, text), resizes=True)
+    return _repacked(codings, text, text, room)
+
+
+def _repacked(codings: tuple[bytes, ...], swap: StreamSwap, text: Text, room: Room | None) -> AnswerBody:
+    collected = Collected(text, room) if codings and room is not None else text
+    return AnswerBody(swap, Repacking(codings, collected), resizes=True)
 
 
 def _vouches(name: bytes) -> bool:

@@ -7,35 +7,30 @@ one packs all the same its answer waits for its end, and neither a length nor a 
 reaches the agent.
 """
 
-from typing import Final
-
 from mediator.codings import PackedError, codings_of
+from mediator.collected import ASKED_NOT_TO, MAX_TEXT
 from mediator.echo import AnswerBody, Watched
-from mediator.held import Held, Room
 from mediator.transcript import Headers
-
-MAX_ENTIRE: Final = (
-    4 << 20
-)  # packed bytes; to unpack and search more at once would keep everybody else waiting
-_ASKED_NOT_TO: Final = "its server packed it though asked not to, and knows a credential"
 
 
 class Entire:
-    """One packed body as one piece. `mediator.bodies.Stage` says how it is used; raises PackedError too."""
+    """One packed body as one piece. `mediator.bodies.Stage` says how it is used; raises PackedError too.
+
+    What is vouched for is held here, as it came; of all else the text is (`mediator.collected`).
+    """
 
     resizes = True
     waiting = False
 
-    def __init__(self, way: AnswerBody | Watched, room: Room) -> None:
+    def __init__(self, way: AnswerBody | Watched) -> None:
         self._way = way
-        self._held = Held(room)
+        self._held = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """Take a piece and hold it."""
-        if len(self._held) + len(data) > MAX_ENTIRE:
-            raise PackedError(f"{_ASKED_NOT_TO}: such an answer passes up to {MAX_ENTIRE >> 20} MiB, packed")
-        if not self._held.take(data):
-            raise PackedError(f"{_ASKED_NOT_TO}: too many such answers are under way at once")
+        """Take a piece and hold what comes of it."""
+        self._held += self._way.feed(data)
+        if len(self._held) > MAX_TEXT:  # a value in it has stopped it already, however long it is
+            raise PackedError(f"{ASKED_NOT_TO}: such an answer passes up to {MAX_TEXT >> 20} MiB")
         return b""
 
     def release(self) -> bytes:
@@ -44,8 +39,7 @@ class Entire:
 
     def finish(self) -> bytes:
         """Return all that may pass."""
-        body = self._held.out()
-        return (self._way.feed(body) if body else b"") + self._way.finish()
+        return bytes(self._held) + self._way.finish()
 
 
 def unmeasured(headers: Headers) -> Headers:

@@ -1,11 +1,11 @@
 """Room for bodies that are held in memory, over all connections of a run. No IO.
 
 A small request is held until it is whole, so that it stands in its event, and so are some answers
-(`mediator.entire`). Streams are many and an agent may leave them all unfinished: what of a request finds no
-room is recorded and passed on in pieces instead.
+(`mediator.collected`). Streams are many and an agent may leave them all unfinished: what of a request finds
+no room is recorded and passed on in pieces instead.
 
-Always: a body takes room before it is held, for all that it announced or piece by piece, and gives it back
-when taken out, or when nobody has it any more.
+Always: a body takes room before it is held, for all that it announced or may become, and gives it back when
+taken out, or when nobody has it any more.
 """
 
 from typing import Final
@@ -45,17 +45,6 @@ class Held:
         if len(self._body) + len(data) > self._taken:
             raise RuntimeError("a body is longer than its announced length")
         self._body += data
-
-    def take(self, data: bytes) -> bool:
-        """Hold `data` too if there is room, which nothing was announced for."""
-        fits = self.expect(len(data))
-        if fits:
-            self._body += data
-        return fits
-
-    def __len__(self) -> int:
-        """Return how many bytes are held."""
-        return len(self._body)
 
     def __del__(self) -> None:
         """Give the room back."""

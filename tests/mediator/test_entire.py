@@ -11,9 +11,10 @@ import pytest
 from hark.bundle.events import LlmResponseEnd
 from mediator.authority import Destination
 from mediator.codings import PackedError
+from mediator.collected import MAX_TEXT
 from mediator.credentials import Broker
 from mediator.echo import answer_body
-from mediator.entire import MAX_ENTIRE, Entire, unmeasured
+from mediator.entire import Entire, unmeasured
 from mediator.held import Room
 from tests.fakes.upstream import Call
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, secret
@@ -24,18 +25,18 @@ BROKER = Broker([secret(VALUE, API)])
 
 
 def entire(room: Room, headers: tuple[tuple[bytes, bytes], ...] = GZIP) -> Entire:
-    way = answer_body(BROKER, headers, Destination(API, 443), bound=True)
+    way = answer_body(BROKER, headers, Destination(API, 443), bound=True, room=room)
     assert way is not None
-    return Entire(way, room)
+    return Entire(way)
 
 
 def test_nothing_passes_before_the_end_and_then_all_with_the_value_turned() -> None:
-    room = Room(1000)
+    room = Room(MAX_TEXT)
     body, packed = entire(room), gzip.compress(b"a %s b" % VALUE.encode())
     assert [body.feed(packed[:9]), body.feed(packed[9:]), body.release()] == [b"", b"", b""]
-    assert room.left == 1000 - len(packed)
+    assert room.left == 0
     assert gzip.decompress(body.finish()) == b"a %s b" % PLACEHOLDER.encode()
-    assert room.left == 1000
+    assert room.left == MAX_TEXT
 
 
 def test_what_is_vouched_for_passes_whole_as_it_came() -> None:
@@ -48,21 +49,34 @@ def test_an_empty_body_stays_empty() -> None:
     assert entire(Room()).finish() == b""
 
 
-def test_more_than_is_held_is_refused_in_words() -> None:
+def drawn(size: int) -> bytes:
+    return random.Random(size).randbytes(size)
+
+
+@pytest.mark.parametrize("text", [b"x" * MAX_TEXT, drawn(MAX_TEXT)], ids=["packs well", "does not pack"])
+def test_how_much_passes_is_a_length_of_the_text_whatever_it_was_packed_to(text: bytes) -> None:
     body = entire(Room())
-    assert body.feed(bytes(MAX_ENTIRE)) == b""
-    with pytest.raises(PackedError, match="passes up to 4 MiB"):
-        body.feed(b"x")
+    body.feed(gzip.compress(text, 1))
+    assert gzip.decompress(body.finish()) == text
+    other = entire(Room())
+    with pytest.raises(PackedError, match="passes up to 8 MiB of text"):
+        other.feed(gzip.compress(text + b"x", 1))
 
 
-def test_room_is_shared_and_comes_back_from_a_body_that_was_left() -> None:
-    room = Room(10)
-    one, other = entire(room), entire(room)
-    one.feed(bytes(6))
+def test_what_is_vouched_for_is_bounded_too() -> None:
+    body = entire(Room(), DIGEST)
+    with pytest.raises(PackedError, match="passes up to 8 MiB"):
+        body.feed(gzip.compress(drawn(MAX_TEXT)))
+
+
+def test_room_is_taken_whole_as_the_head_comes_and_comes_back_from_a_body_that_was_left() -> None:
+    """Room that an answer takes as it grows could be set so that it just fits, and tells how long that is."""
+    room = Room(MAX_TEXT + 100)
+    one = entire(room)
     with pytest.raises(PackedError, match="too many such answers"):
-        other.feed(bytes(5))
+        entire(room)
     del one
-    assert other.feed(bytes(5)) == b""
+    assert entire(room).finish() == b""
 
 
 @pytest.mark.parametrize(
@@ -97,8 +111,8 @@ def echo(call: Call) -> None:
 
 def shown() -> tuple[list[bytes], list[str | None]]:
     """Return what a right and a wrong guess at a key's end show: a first piece, and the length to HEAD."""
-    drawn = random.Random(7)
-    noise = "".join(drawn.choices(string.printable[:90], k=6000))
+    order = random.Random(7)
+    noise = "".join(order.choices(string.printable[:90], k=6000))
     right, wrong = VALUE, VALUE[:-8] + "zyxwvuts"
     pieces, lengths = [], []
     with pair(secrets=(secret(VALUE, API),)) as (rig, upstream):
@@ -126,7 +140,8 @@ def test_a_right_guess_beside_a_value_looks_like_a_wrong_one() -> None:
 
 
 def test_the_control_in_pieces_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mediator.bodies.Entire", lambda way, room: way)
+    monkeypatch.setattr("mediator.bodies.Entire", lambda way: way)
+    monkeypatch.setattr("mediator.echo.Collected", lambda text, room: text)
     monkeypatch.setattr("mediator.bodies.unmeasured", lambda headers: headers)
     pieces, lengths = shown()
     assert len(pieces[0]) > len(pieces[1])
