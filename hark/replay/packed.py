@@ -25,6 +25,7 @@ else:
 MAX_UNPACKED: Final = 16 << 20  # bytes; a request that holds more is compared as it was sent
 MAX_CODINGS: Final = 3
 MAX_STREAMS: Final = 1 << 16  # one behind the other; each may be 9 bytes, and its decoder takes 30 µs to make
+MIN_CHUNK: Final = 8 << 10  # bytes of all but the last (AWS): each has a signature, which does not count
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;chunk-signature=[0-9a-f]{64})?\r\n")
 _TRAILERS: Final = re.compile(
     rb"(?:x-amz-checksum-[a-z0-9]{1,12}:[A-Za-z0-9+/=]{1,88}\n?\r\n)?"  # 88: SHA-512 in base64
@@ -83,7 +84,8 @@ def _inflated(data: bytes, bits: int) -> bytes | None:
 
 
 def _is_plain_gzip(data: bytes, at: int) -> bool:
-    return len(data) > at + 3 and not data[at + 3] & _GZIP_NAMES
+    """Tell whether a member carries nothing, and says of its time and system what the first one does."""
+    return len(data) > at + 3 and not data[at + 3] & _GZIP_NAMES and data[at + 4 : at + 10] == data[4:10]
 
 
 def _is_plain_zstd(data: bytes, at: int) -> bool:
@@ -161,6 +163,8 @@ def _aws_chunked(data: bytes) -> bytes | None:
         size, start = int(head[1], 16), head.end()
         if not size:
             return b"".join(pieces) if _TRAILERS.fullmatch(data, start) else None
+        if pieces and len(pieces[-1]) < MIN_CHUNK:
+            return None
         at = start + size + 2
         if data[start + size : at] != b"\r\n":
             return None

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.replay.packed import MAX_STREAMS, MAX_UNPACKED, plain, unpacked
+from hark.replay.packed import MAX_STREAMS, MAX_UNPACKED, MIN_CHUNK, plain, unpacked
 
 if sys.version_info < (3, 14):
     from backports import zstd
@@ -62,7 +62,7 @@ def test_a_body_that_breaks_off_or_goes_on_is_not_unpacked(coding):
 
 
 def test_members_of_gzip_and_frames_of_zstd_follow_each_other():
-    assert unpacked(["gzip"], gzip.compress(b"a") + gzip.compress(b"b")) == b"ab"
+    assert unpacked(["gzip"], gzip.compress(b"a", mtime=7) + gzip.compress(b"b", mtime=7)) == b"ab"
     assert unpacked(["zstd"], zstd.compress(b"a") + zstd.compress(b"b")) == b"ab"
 
 
@@ -74,19 +74,22 @@ def test_codings_are_undone_from_the_last_to_the_first():
     assert unpacked(["compress"], TEXT) is None
 
 
+LONG = b"l" * MIN_CHUNK + b"de"
+
+
 def trailing(signature, checksum):
-    """Return the text abcde as S3's clients send it, with trailers."""
+    """Return the text LONG as S3's clients send it, with trailers."""
     return (
-        b"3;chunk-signature=%s\r\nabc\r\n2\r\nde\r\n0;chunk-signature=%s\r\n"
+        b"2000;chunk-signature=%s\r\n%s\r\n2\r\nde\r\n0;chunk-signature=%s\r\n"
         b"x-amz-checksum-crc32:%s\r\nx-amz-trailer-signature:%s\r\n\r\n"
-        % (signature, signature, checksum, signature)
+        % (signature, LONG[:-2], signature, checksum, signature)
     )
 
 
 def test_signatures_of_chunks_do_not_count():
     one, other = trailing(b"aa" * 32, b"aaaaaa=="), trailing(b"bb" * 32, b"bbbbbb==")
-    assert unpacked(["aws-chunked"], one) == unpacked(["aws-chunked"], other) == b"abcde"
-    assert unpacked(["aws-chunked"], one.replace(b"abc", b"abd")) == b"abdde"
+    assert unpacked(["aws-chunked"], one) == unpacked(["aws-chunked"], other) == LONG
+    assert unpacked(["aws-chunked"], one.replace(b"lll", b"mmm", 1)) == LONG.replace(b"lll", b"mmm", 1)
     assert unpacked(["aws-chunked"], b"4\r\nabc\r\n0\r\n\r\n") is None
 
 
@@ -94,7 +97,8 @@ def test_signatures_of_chunks_do_not_count():
     ("was", "now"),
     [
         (b"0;chunk-signature", b"0;chunk-extension"),
-        (b"3;chunk-signature=a", b"3;chunk-signature=ax"),
+        (b"2000;chunk-signature=a", b"2000;chunk-signature=ax"),
+        (b"2000;chunk-signature=", b"1fff;chunk-signature="),
         (b"2\r\nde", b"2;more=x\r\nde"),
         (b"aaaaaa==\r\n", b"aaaaaa==\r\nx-more: x\r\n"),
         (b"aaaaaa==", b"a" * 89),
@@ -134,6 +138,18 @@ SKIPPED = b"\x5f\x2a\x4d\x18\x03\0\0\0any"
 def test_what_a_sender_may_put_beside_the_text_counts_as_it_was_sent(coding, body):
     """A server may keep it, and a decoder says nothing of it."""
     assert unpacked([coding], body) is None
+
+
+def test_chunks_that_are_smaller_than_any_client_of_s3_makes_them_count_as_they_were_sent():
+    """Each has a signature of its own: with chunks of one byte most of a body would not count."""
+    small = trailing(b"aa" * 32, b"aaaaaa==").replace(b"2000;", b"1fff;").replace(LONG[:-2], LONG[:-3])
+    assert unpacked(["aws-chunked"], small) is None
+
+
+def test_members_of_gzip_that_say_other_times_count_as_they_were_sent():
+    one, other = gzip.compress(TEXT, mtime=1), gzip.compress(TEXT, mtime=2)
+    assert unpacked(["gzip"], one + one) == unpacked(["gzip"], other + other) == TEXT + TEXT
+    assert unpacked(["gzip"], one + other) is None
 
 
 def test_the_control_decoders_say_nothing_of_it():
