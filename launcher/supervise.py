@@ -200,6 +200,8 @@ class Boundary:
         self._refused: list[str] = []
         self._unreached: list[str] = []
         self._replaced: dict[str, None] = {}
+        self.begun = False
+        """As of `launcher.surroundings`."""
 
     def __enter__(self) -> Self:
         return self
@@ -281,10 +283,13 @@ class Boundary:
             message = wire.receive(self._channel)
             if message.word == "failed":
                 kind, reason = message.fields
+                self.begun = self.begun and "started" in self._received
                 self.close()
                 raise _FAILURES[kind](reason)
             if not message.word:
                 reason = self._killed or _LOST
+                if self.begun:
+                    raise ConfinementError(reason)
                 self.close()
                 raise ConfinementError(f"the agent was not started: {reason}")
             self._received[message.word] = message
@@ -314,6 +319,7 @@ class Boundary:
             raise ConfinementError(f"the agent was not started: {self._killed or _LOST}") from error
         finally:
             os.close(packed)
+        self.begun = True
         meanwhile()
         self._await("started")
         self._streams.outlet.begin()
@@ -474,6 +480,16 @@ class Boundary:
         # ProcessLookupError: it has ended. OSError: `close` was faster.
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(target, signal.SIGKILL)
+
+    def end(self, why: str) -> None:
+        """As `kill`, and return once every process inside is gone. Signals stay taken over until `close`."""
+        self.kill(why)
+        self._reap()
+        self._end_input()
+        if self._relay is not None:
+            self._relay.leave()
+        with contextlib.suppress(RuntimeError):  # no thread to be had: `close` tries again
+            self._streams.outlet.finish()
 
     def _end_ahead(self) -> None:
         """Reap the process that made the networks, which has ended unless something went wrong."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class Surroundings(Protocol):
     """As `launcher.supervise.Boundary`, whose words it has. Whoever stands in MUST keep to them."""
 
+    begun: bool
+    """Whether the agent may have been executed: it was to be, and nothing said that it could not."""
+
     @property
     def sockets(self) -> Sockets:
         """Where the agent's connections are accepted."""
@@ -68,4 +71,8 @@ class Surroundings(Protocol):
 
     def kill(self, why: str) -> None:
         """End it at once: nothing of it reaches anything from then on. From any thread, more than once."""
+        ...
+
+    def end(self, why: str) -> None:
+        """As `kill`; return once nothing of it is left, where it was contained."""
         ...

@@ -49,6 +49,8 @@ class Seat:
         self._lock = threading.Lock()
         self._woken = os.eventfd(0)
         self.killed: str | None = None
+        self.begun = False
+        """As of `launcher.surroundings`."""
         self.ended: int | None = None
         """The exit code of the test, once it has said that it ended."""
 
@@ -106,6 +108,7 @@ class Seat:
             tcp6 = self._six.getsockname()[1]
         authority = files[AUTHORITY].decode("ascii")
         wire.send(self._channel, words.READY, str(tcp4), str(tcp6), authority, json.dumps(dict(self._shown)))
+        self.begun = True
 
     def wait(self) -> Ended:
         """Take what the test says of its connections until it says that it has ended."""
@@ -157,6 +160,10 @@ class Seat:
             self.killed = why
         with contextlib.suppress(OSError):  # it is closed
             os.eventfd_write(self._woken, 1)
+
+    def end(self, why: str) -> None:
+        """As `kill`: the test's process goes on without it."""
+        self.kill(why)
 
     def close(self) -> None:
         """Give back what the mediator has not closed."""

@@ -57,8 +57,7 @@ class Parting:
             self.say(line)
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
-        if self.left is not None:
-            self._tell_left(self.left, before)
+        self.tell_left(before)
         for line in determinism.said(self.prepared.controlled, self.log, ended.unreached):
             self.say(line)
         for line in () if self.files is None else self.files.said():
@@ -80,8 +79,11 @@ class Parting:
     def _named(self, path: str) -> str:
         return os.path.relpath(path, self.prepared.plan.workdir)
 
-    def _tell_left(self, left: Left, before: dict[str, bytes]) -> None:
+    def tell_left(self, before: dict[str, bytes]) -> None:
         """Say what other programs act on and the agent has changed or made, and what has another name now."""
+        left = self.left
+        if left is None:
+            return
         if left.unsearched:
             self.say(f"what the agent made was not looked through: {left.unsearched}")
         watched = self.prepared.project.watched

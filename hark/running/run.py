@@ -4,12 +4,14 @@ The boundary is forked first, while this process has one thread and few imports.
 and granted is in the file before the agent's first instruction. When the agent has ended, the mediator is
 drained, and only then the file is sealed: each event, and each stream across the borders of its events, was
 searched for credentials before it was written. A record that cannot be kept ends the run with 123, a limit of
-the policy's with 124; what fails before the agent starts refuses it with 125. Nothing here prints: `say` gets
-each sentence that the user should see.
+the policy's with 124; what fails before the agent starts refuses it with 125. Once the agent may have begun,
+whatever fails ends it, and is on the record as a failure. Nothing here prints: `say` gets each sentence that
+the user should see.
 """
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -192,26 +194,48 @@ class Run:
     def _recorded(self, writer: Writer) -> int:
         before = project.fingerprints(self.prepared.project.watched)
         folders = project.folders(self.prepared.project.masked)
+        mediator: Mediator | None = None
         try:
             mediator = self._start(writer)
-        except HarkError as error:
-            refusal = _refusal(error)
-            self._seal(writer, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
-            raise refusal from error
+            ended = self._attend(mediator)
+            self._close(writer, ended)
+        except Exception as error:
+            if self.boundary.begun:
+                ended = self._broken(error)
+            elif isinstance(error, HarkError):
+                raise self._refused(writer, error) from error
+            else:
+                raise
         try:
-            try:
-                ended = self._attend(mediator)
-                self._close(writer, ended)
-            finally:
-                self.left = self._looked_through()
+            self.left = self._looked_through()
             code = self._finish(writer, ended)
-            self.tell(mediator, ended, before, folders, code)
+            if mediator is None:
+                self._parting().tell_left(before)
+            else:
+                self.tell(mediator, ended, before, folders, code)
         except HarkError:
             raise
         except Exception as error:
             # The agent's own exit code must not be mistaken for a bug of ours, nor the other way round.
             raise RecordError(f"{type(error).__name__} in hark itself ended the run: {error}") from error
         return code
+
+    def _refused(self, writer: Writer, error: HarkError) -> HarkError:
+        """Put on the record that the agent never started, and return what is to be raised."""
+        refusal = _refusal(error)
+        self._seal(writer, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
+        return refusal
+
+    def _broken(self, error: Exception) -> Ended:
+        """End an agent that may have begun, with all of its processes, since hark cannot go on.
+
+        A failure counts whatever ended the run before it, unless it comes of that end.
+        """
+        why = str(error) if isinstance(error, HarkError) else f"{type(error).__name__}: {error}"
+        if self.failure is None and not (self._is_ending() and isinstance(error, ConfinementError)):
+            self.failure = f"hark failed after the agent was started: {why}"
+        self.boundary.end(self.failure or why)
+        return Ended(signal=signal.SIGKILL, killed=why)
 
     def _looked_through(self) -> Left | None:
         """Look through what the agent has left, where that stays, and put aside what git would run."""
@@ -245,21 +269,24 @@ class Run:
         code: int,
     ) -> None:
         """Say at the end what the user has to know; `before` and `folders` are the project's as it began."""
+        self._parting().tell(mediator.summary(), ended, before, folders, code)
+
+    def _parting(self) -> Parting:
         log = self.boundary.log if self.plan.shim else None
-        parting = Parting(self.prepared, self.policy, self.files, log, self.say, self.show, self.left)
-        parting.tell(mediator.summary(), ended, before, folders, code)
+        return Parting(self.prepared, self.policy, self.files, log, self.say, self.show, self.left)
 
     def _attend(self, mediator: Mediator) -> Ended:
         """Wait for the agent to end, then for all that it sent to be on the record."""
         timers = [threading.Timer(PREFETCH_AFTER_S, mediator.prefetch)]
         if (seconds := self.plan.limits.time_s) is not None:
             timers.append(threading.Timer(seconds, self._time_is_up, (seconds,)))
-        for timer in timers:
-            timer.daemon = True
-            timer.start()
-        follower = self._follow(mediator)
-        self.meanwhile()
+        follower = None
         try:
+            for timer in timers:
+                timer.daemon = True
+                timer.start()
+            follower = self._follow(mediator)
+            self.meanwhile()
             ended = self.boundary.wait()
             self.passed_on = ended.passed_on
             return ended
@@ -329,7 +356,9 @@ class Run:
         try:
             # What the agent asks before the mediator serves waits in the sockets, which listen already.
             self.boundary.start(self.shown(ca, roots), taking(ledger), serving.start)
-        except BaseException:
+        except BaseException as error:
+            if self.boundary.begun:  # not until the mediator has stopped: nobody watches the agent
+                self.boundary.kill(f"hark failed: {error}")
             serving.stop()
             raise
         starting.release_collector()
@@ -434,7 +463,7 @@ class Run:
 
     def _finish(self, writer: Writer, ended: Ended) -> int:
         """Say how the run ended, on the record and to the caller."""
-        if self.stopped is not None:
+        if self.stopped is not None and self.failure is None:
             sealed = self._seal(writer, outcome.reason(self.stopped_as, self.stopped), EXIT_STOPPED)
             return EXIT_STOPPED if sealed else EXIT_RECORDER
         limit = None if self.failure is not None else self.limit or ended.limit

@@ -34,10 +34,10 @@ class Serving:
 
         try:
             self._made = self._make(Mediator)
+            self._made.start()
         except HarkError as error:
             # No refusal any more: the agent may have begun, and the record must not say that it never did.
-            raise RuntimeError(f"the mediator could not be made: {error}") from error
-        self._made.start()
+            raise RuntimeError(f"the mediator could not be started: {error}") from error
 
     def stop(self) -> None:
         """Stop it, where it was started."""

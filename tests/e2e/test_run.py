@@ -69,8 +69,78 @@ def test_where_the_mediator_does_not_serve_the_agent_is_ended_and_reaches_nothin
         failing = SERVING_LATE.format(then="raise RuntimeError('no thread')")
         ended = at.program(failing, "run", "-o", at.bundle, *words)
         assert not server.dials
-    assert ended.returncode == 70
+    assert ended.returncode == 123
     assert "RuntimeError: no thread" in ended.stderr
+
+
+FAILING = """
+import os, sys, threading, time
+from hark.cli.main import entry
+from hark.errors import ConfinementError, LimitError, PolicyError
+from hark.running.run import Run
+from launcher.outlet import Outlet
+from launcher.supervise import Boundary
+from mediator.serve import Mediator
+def fail(self, *given, **named):
+    while not os.path.exists("asking"):
+        time.sleep(0.01)
+    raise {error}
+{place} = fail
+sys.exit(entry(sys.argv[1:]))
+"""
+PLANTS = (
+    "mkdir -p sub/.git/objects sub/.git/refs && echo 'ref: refs/heads/main' > sub/.git/HEAD &&"
+    "printf '[core]\\nfsmonitor = touch pwned\\n' > sub/.git/config && touch asking"
+)
+NO_THREAD = 'RuntimeError("no thread")'
+
+
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("Mediator.start", NO_THREAD),
+        ("Mediator.start", 'ConfinementError("no thread")'),
+        ("Mediator.start", 'OSError(11, "no thread")'),
+        ("Mediator.__init__", 'PolicyError("no thread")'),
+        ("Outlet.begin", NO_THREAD),
+        ("threading.Timer.start", NO_THREAD),
+        ("Run._follow", 'ConfinementError("no thread")'),
+        ("Boundary.wait", NO_THREAD),
+        ("Mediator.stop", NO_THREAD),
+        ("Run.closing", 'PolicyError("no thread")'),
+    ],
+)
+def test_what_fails_once_the_agent_runs_is_on_the_record_as_that_and_what_was_left_is_put_aside(
+    rootless: Desk, place: str, error: str
+):
+    program = FAILING.format(place=place, error=error)
+    wait = "" if place in {"Mediator.stop", "Run.closing"} else "; sleep 600"
+    ended = rootless.program(program, "run", "-o", rootless.bundle, "--", "sh", "-c", f"{PLANTS}{wait}")
+    assert ended.returncode == 123, ended.stderr
+    assert "no thread" in ended.stderr
+    assert "config.kept-by-hark" in ended.stderr
+    assert not (rootless.project / "sub/.git/config").exists()
+    assert ok(rootless.hark("verify", rootless.bundle)).stdout.startswith(
+        "VERIFIED: the recorder failed and the run was ended"
+    )
+    (end,) = rootless.events("RunEnd")
+    assert end["reason"].startswith("recorder-failed: hark failed after the agent was started: ")
+    assert end["exit_code"] == 123
+
+
+def test_the_control_where_nothing_fails_the_end_is_the_agents_own(rootless: Desk):
+    program = FAILING.format(place="Mediator.never_called", error=NO_THREAD)
+    ok(rootless.program(program, "run", "-o", rootless.bundle, "--", "sh", "-c", f"{PLANTS}; exit 3"), 3)
+    assert rootless.events("RunEnd")[0]["reason"] == "exit"
+
+
+def test_the_control_what_fails_before_the_agent_is_to_start_never_started(rootless: Desk):
+    program = FAILING.format(place="Boundary._begin_input", error='ConfinementError("no thread")')
+    rootless.write("asking", "")
+    ended = rootless.program(program, "run", "-o", rootless.bundle, "--", "sh", "-c", "touch ran")
+    assert ended.returncode == 125, ended.stderr
+    assert not (rootless.project / "ran").exists()
+    assert rootless.events("RunEnd")[0]["reason"] == "never-started: no thread"
 
 
 def test_a_signal_that_ends_the_agent_is_told_as_a_shell_tells_it(rootless: Desk):
