@@ -323,7 +323,7 @@ def test_the_secret_is_nowhere_the_agent_or_a_reader_can_look(at: Desk):
         "grep -a REAL /proc/1/maps; cat /proc/1/mem 2>/dev/null | head -c 1; true"
     )
     ended = ok(at.run("-policy", "policy.toml", "--", "sh", "-c", script))
-    assert "sk-live-hark" in ended.stdout
+    assert "sk-hark" in ended.stdout
     assert SECRET not in ended.stdout + ended.stderr
     assert SECRET.encode() not in at.bundle.read_bytes()
 
