@@ -18,7 +18,7 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.e2e
 
-MAX_FILE = 1 << 20  # above what the agent is shown of certificates
+MAX_FILE = 2 << 20  # the least that hark starts with (`launcher.least`)
 SECRET = "sk-live-0123456789abcdefghijklmnop"
 
 

@@ -43,7 +43,7 @@ def test_a_file_is_seen_with_the_placeholder_and_a_real_client_logs_in_with_it(a
         script = f"cat ~/.netrc; curl -sS --netrc https://{HOST}/ >/dev/null"
         ended = ok(at.run(*options, "--", "sh", "-c", script))
     assert SECRET not in ended.stdout + ended.stderr
-    assert "login me password sk-live-hark" in ended.stdout
+    assert "login me password sk-hark" in ended.stdout
     assert "machine b.example login me password other" in ended.stdout
     assert SECRET.encode() not in at.bundle.read_bytes()
     (seen,) = upstream.seen
@@ -61,7 +61,7 @@ def test_a_replay_shows_the_file_again_and_nobodys_value(at: Desk):
     ok(at.hark("run", "-no-snapshot", "-o", str(unkept), *words))
     (home / ".netrc").unlink()
     again = ok(at.hark("replay", str(at.bundle)))
-    assert "login me password sk-live-hark" in first.stdout
+    assert "login me password sk-hark" in first.stdout
     assert again.stdout == first.stdout
     assert "not shown" not in again.stderr
     without = at.hark("replay", "-workdir", ".", str(unkept))
@@ -80,7 +80,7 @@ def test_the_original_is_not_seen_where_its_directory_is_granted_either(at: Desk
     at.write("policy.toml", f'allow_hosts = ["{HOST}"]\n{policy(home)}')
     script = "cat ~/.netrc ~/link; mv ~/.netrc ~/x; rm -f ~/.netrc; cat ~/.netrc; grep -r . ~ . 2>/dev/null"
     ended = at.run("-policy", "policy.toml", "-read", str(home), "--", "sh", "-c", script)
-    assert "sk-live-hark" in ended.stdout
+    assert "sk-hark" in ended.stdout
     assert SECRET not in ended.stdout + ended.stderr
 
 
