@@ -8,6 +8,7 @@ the agent makes itself holds nothing it does not know. Installed packages are no
 import contextlib
 import os
 import stat
+import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,8 @@ from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
 from hark.plan.repositories import COMPARED, kept, obeyed
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
+MAX_ROOM: Final = 1 << 28
+"""Bytes, about, for the paths of all folders that an agent left; names in them take none."""
 MAX_PROTECTED: Final = 5_000  # files compared under one protected path
 MAX_FINGERPRINT: Final = (
     1 << 18
@@ -173,19 +176,22 @@ def _shared(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def made_since(project: Project, services: list[str] | None = None) -> dict[str, int]:
+def made_since(
+    project: Project, services: list[str] | None = None, unsearched: list[str] | None = None
+) -> dict[str, int]:
     """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
 
     What cannot be looked through is named itself. Among installed packages, which were not searched before,
     a repository counts that has changed since. `services` is given the sockets on which somebody listens now,
-    and nobody did: no process of the agent's is left. Raises PolicyError where the agent has left more than
-    can be looked through.
+    and nobody did: no process of the agent's is left. `unsearched` is given where more than can be looked
+    through lies, of which the nearest is returned.
     """
     known = {*project.acted_on, *project.watched}
     found: dict[str, int] = {}
     unlisted: list[str] = []
     packages: list[str] = []
-    for entry in _walk(project.root, unlisted=unlisted):
+    beyond: list[str] = []
+    for entry in _walk_left(project.root, _UNSEARCHED, unlisted, beyond):
         if acted_on(entry):
             if entry.path not in known:
                 found[entry.path] = 1
@@ -198,7 +204,10 @@ def made_since(project: Project, services: list[str] | None = None) -> dict[str,
         if entry.name in _PACKAGES:
             packages.append(entry.path)
     for folder in packages:
-        found |= dict.fromkeys(_changed_repositories(folder, project.surveyed_at - _MARGIN_NS, unlisted), 1)
+        since = project.surveyed_at - _MARGIN_NS
+        found |= dict.fromkeys(_changed_repositories(folder, since, unlisted, beyond), 1)
+    if unsearched is not None:
+        unsearched += beyond
     return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
 
 
@@ -210,18 +219,15 @@ def _services_in(git: str) -> list[str]:
         return []
 
 
-def _changed_repositories(folder: str, since: int, unlisted: list[str]) -> Iterator[str]:
-    """Yield what git takes for a repository below `folder` and has changed; `folder` if that is too large."""
-    try:
-        for entry in _walk(folder, (".git",), unlisted):
-            if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
-                continue
-            git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
-            names = (entry.path, *(f"{git}/{name}" for name in _SIGNS))
-            if any(_changed_at(name) >= since for name in names):
-                yield entry.path
-    except PolicyError:
-        yield folder
+def _changed_repositories(folder: str, since: int, unlisted: list[str], beyond: list[str]) -> Iterator[str]:
+    """Yield what git takes for a repository below `folder` and has changed."""
+    for entry in _walk_left(folder, (".git",), unlisted, beyond):
+        if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
+            continue
+        git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
+        names = (entry.path, *(f"{git}/{name}" for name in _SIGNS))
+        if any(_changed_at(name) >= since for name in names):
+            yield entry.path
 
 
 def _changed_at(path: str) -> int:
@@ -337,6 +343,30 @@ def _walk(
             yield entry
             if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
                 pending.append(entry.path)
+
+
+def _walk_left(
+    root: str, unsearched: tuple[str, ...], unlisted: list[str], beyond: list[str]
+) -> Iterator[os.DirEntry[str]]:
+    """As `_walk`, however many names there are: the agent, which has ended, took longer to make them.
+
+    What is bounded is memory: a root below which folders were left out for want of it is added to `beyond`.
+    """
+    pending, room = deque([root]), MAX_ROOM
+    while pending:
+        folder = pending.popleft()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
+                        room -= len(entry.path) + sys.getsizeof("")
+                        if room >= 0:
+                            pending.append(entry.path)
+        except OSError:
+            unlisted.append(folder)
+    if room < 0:
+        beyond.append(f"{root} has too many folders for that; look before you run git there")
 
 
 def _files(path: str) -> Iterator[str]:

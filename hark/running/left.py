@@ -9,7 +9,6 @@ import stat
 from dataclasses import dataclass, field
 from typing import Final
 
-from hark.errors import PolicyError
 from hark.plan.disarming import PutAside, disarm
 from hark.plan.project import Project, made_since
 
@@ -27,27 +26,24 @@ class Left:
     """Sockets of others that have appeared."""
     aside: tuple[PutAside, ...] = ()
     unsearched: str = ""
-    """Why what the agent made was not looked through."""
+    """Why what the agent made was not all looked through."""
 
 
 def looked_through(project: Project, unprotect: tuple[str, ...], home: str) -> Left:
     """Look through what an agent has left, and put aside what git would run."""
-    made: dict[str, int] = {}
     services: list[str] = []
-    unsearched = ""
-    try:
-        made = made_in(project, services)
-    except PolicyError as error:
-        unsearched = str(error)
-    return Left(made, tuple(services), tuple(disarm(project, made, unprotect, home)), unsearched)
+    unsearched: list[str] = []
+    made = made_in(project, services, unsearched)
+    return Left(made, tuple(services), tuple(disarm(project, made, unprotect, home)), "; ".join(unsearched))
 
 
-def made_in(project: Project, services: list[str]) -> dict[str, int]:
+def made_in(project: Project, services: list[str], unsearched: list[str]) -> dict[str, int]:
     """As `made_since`, also in folders that cannot be listed, and that programs may know the names in."""
     found: dict[str, int] = {}
     for _ in range(MAX_LOOKS):
         services.clear()
-        made = made_since(project, services)
+        unsearched.clear()
+        made = made_since(project, services, unsearched)
         found |= made
         opened = [path for path in made if path not in project.acted_on and _opened(path)]
         if not opened:

@@ -85,7 +85,7 @@ class Parting:
         if left is None:
             return
         if left.unsearched:
-            self.say(f"what the agent made was not looked through: {left.unsearched}")
+            self.say(f"not all of what the agent made was looked through: {left.unsearched}")
         watched = self.prepared.project.watched
         found = project.changes(watched, before, project.fingerprints(watched)) | left.made
         moved = {one.path for one in left.aside if one.now}

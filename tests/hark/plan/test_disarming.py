@@ -167,7 +167,7 @@ def test_git_run_later_executes_nothing_that_was_planted(
     place = plant(tree, ran)
     if safe:
         ran.unlink(missing_ok=True)
-        done = disarm(surveyed, made_in(surveyed, []), (), "/nowhere")
+        done = disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")
         assert done
         assert all(ASIDE in os.path.basename(one.now) and os.path.lexists(one.now) for one in done)
     ran.unlink(missing_ok=True)
@@ -185,7 +185,7 @@ def test_what_git_itself_makes_stays_and_works(tree: Path) -> None:
     git(tree, "clone", "-q", "other", "copy")
     git(tree, "clone", "-q", "--bare", "other", "bare.git")
     git(tree, "commit", "-q", "-m", "all of it")
-    assert disarm(surveyed, made_in(surveyed, []), (), "/nowhere") == []
+    assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
     for place in ("sub", "wt", "copy", "other", "."):
         assert "later" in git(tree / place, "commit", "--allow-empty", "-m", "later")
 
@@ -193,7 +193,7 @@ def test_what_git_itself_makes_stays_and_works(tree: Path) -> None:
 def test_what_the_operator_does_not_protect_stays(tree: Path) -> None:
     surveyed = survey(str(tree), "/nowhere", (), ("other/.git",))
     new_hooks(tree, tree.parent / "ran")
-    assert disarm(surveyed, made_in(surveyed, []), ("other/.git",), "/nowhere") == []
+    assert disarm(surveyed, made_in(surveyed, [], []), ("other/.git",), "/nowhere") == []
 
 
 def test_folders_of_hooks_that_were_configured_and_not_there_are_put_aside(tree: Path) -> None:
@@ -202,7 +202,7 @@ def test_folders_of_hooks_that_were_configured_and_not_there_are_put_aside(tree:
     surveyed = survey(str(tree), "/nowhere", (), ())
     hook(tree / ".githooks", tree.parent / "ran")
     (tree / "extra").write_text("[core]\n\tpager = sh\n")
-    found = {one.path for one in disarm(surveyed, made_in(surveyed, []), (), "/nowhere")}
+    found = {one.path for one in disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")}
     assert found == {f"{tree}/.githooks", f"{tree}/extra"}
 
 
@@ -212,6 +212,6 @@ def test_nothing_outside_of_the_project_is_renamed(tree: Path, tmp_path: Path) -
     (tree / "src" / ".git").symlink_to(outside)
     (tree / "a").mkdir()
     (tree / "a" / ".git").write_text(f"gitdir: {outside}\n")
-    done = disarm(surveyed, made_in(surveyed, []), (), "/nowhere")
+    done = disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")
     assert [one.path for one in done] == [f"{tree}/src/.git"]  # the link itself: git makes none
     assert (outside / "config").exists()

@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from hark.plan import project
 from hark.plan.project import survey
 from hark.running.left import Left, looked_through
@@ -42,10 +44,37 @@ def test_where_there_is_too_much_to_look_through_that_is_said_and_the_known_repo
 ) -> None:
     known = surveyed(tmp_path)
     (tmp_path / ".git" / "commondir").write_text("../x\n")
-    monkeypatch.setattr(project, "MAX_ENTRIES", 0)
+    (tmp_path / "a").mkdir()
+    monkeypatch.setattr(project, "MAX_ROOM", 0)
     left = looked_through(known, (), "/nowhere")
-    assert "too many" in left.unsearched
+    assert left.unsearched == f"{tmp_path} has too many folders for that; look before you run git there"
     assert [one.path for one in left.aside] == [f"{tmp_path}/.git/commondir"]
+
+
+def test_what_lies_nearer_than_what_there_is_no_room_for_is_put_aside(tmp_path: Path, monkeypatch) -> None:
+    known = surveyed(tmp_path)
+    near, far = planted(tmp_path / "a"), planted(tmp_path / "a" / "b" / "c")
+    monkeypatch.setattr(project, "MAX_ROOM", 2 * len(f"{tmp_path}/a") + 150)
+    left = looked_through(known, (), "/nowhere")
+    assert left.unsearched
+    assert [one.path for one in left.aside] == [near]
+    assert os.path.exists(far)
+
+
+@pytest.mark.parametrize("crowded", ["z", "node_modules/z", "a", "a/b"])
+def test_however_many_names_there_are_what_git_would_obey_is_found(
+    tmp_path: Path, monkeypatch, crowded: str
+) -> None:
+    known = surveyed(tmp_path)
+    top = "node_modules" if crowded.startswith("node_modules") else "."
+    config = planted(tmp_path / top / "a" / "b")
+    (tmp_path / crowded).mkdir(exist_ok=True)
+    for number in range(50):
+        (tmp_path / crowded / str(number)).touch()
+    monkeypatch.setattr(project, "MAX_ENTRIES", 10)
+    left = looked_through(known, (), "/nowhere")
+    assert [one.path for one in left.aside] == [config]
+    assert not left.unsearched
 
 
 def test_the_control_nothing_made_leaves_nothing_to_say(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_of_a_copy_that_is_thrown_away_nothing_is_said_that_others_might_act_on(
 
 def test_a_project_that_cannot_be_looked_through_is_said_and_the_rest_is_told(tmp_path: Path) -> None:
     lines = told(tmp_path, DENIED, left=Left(unsearched="too many files"))
-    assert "what the agent made was not looked through: too many files" in lines
+    assert "not all of what the agent made was looked through: too many files" in lines
     assert any("evil.example" in line for line in lines)
 
 
