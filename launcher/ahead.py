@@ -29,6 +29,8 @@ class Ahead:
     process: int
     channel: socket.socket
     identity: Identity
+    supervisor: int
+    """The process that began it: in one that was forked since, it is nobody's child."""
 
     def fits(self, identity: Identity) -> bool:
         """Tell whether they were made for an agent that is this one."""
@@ -63,6 +65,7 @@ _begun: list[Ahead] = []
 
 def begin() -> None:
     """Have them made, once. MUST be called while the process has one thread. Refuses nothing."""
+    _forget_others()
     if _begun:
         return
     try:
@@ -75,11 +78,18 @@ def begin() -> None:
         ours.close()
         _make(identity, theirs, supervisor)
     theirs.close()
-    _begun.append(Ahead(child, ours, identity))
+    _begun.append(Ahead(child, ours, identity, supervisor))
+
+
+def _forget_others() -> None:
+    """Let go of what the process that this one was forked from has begun, and will end."""
+    while _begun and _begun[0].supervisor != os.getpid():
+        _begun.pop().channel.close()
 
 
 def take(identity: Identity) -> Ahead | None:
     """Return what was begun for such an agent, once; the caller MUST `end` it. What does not fit is ended."""
+    _forget_others()
     if not _begun:
         return None
     ahead = _begun.pop()

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,24 @@ def test_what_is_no_handover_is_none() -> None:
         theirs.close()
         assert ahead.received(ours) is None
         assert ours.fileno() == -1
+
+
+def test_a_process_that_was_forked_since_takes_none_of_them_and_begins_its_own() -> None:
+    def work() -> tuple[int, bool]:
+        ahead.begin()
+        identity = agent_identity(os.getuid(), os.getgid(), {})
+        forked = os.fork()
+        if forked == 0:
+            none = ahead.take(replace(identity, uid=4242)) is None and ahead.take(identity) is None
+            ahead.begin()
+            own = ahead.take(identity)
+            if own is not None:
+                own.end()
+            os._exit(0 if none and own is not None else 1)
+        _, status = os.waitpid(forked, 0)
+        first = ahead.take(identity)
+        if first is not None:
+            first.end()
+        return os.waitstatus_to_exitcode(status), first is not None
+
+    assert apart(work) == (0, True)

@@ -76,7 +76,7 @@ except OSError: print("kept")
 def test_where_files_may_not_be_long_the_run_goes_on_without_a_log() -> None:
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, 2 << 20))
 
     result = shell(
         f"stat -c %s {pages.LOG} {pages.PAGE}", change=limit, shim=True, before=begin, after=read_log
