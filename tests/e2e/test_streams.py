@@ -158,7 +158,8 @@ def test_a_secret_that_is_piped_in_ends_the_run_and_is_in_no_record(rootless: De
         given = subprocess.PIPE if how == "pipe" else file
         with rootless.start("run", "-o", rootless.bundle, *words, stdin=given) as process:
             _, err = process.communicate(source.read_bytes() if how == "pipe" else None, 60)
-    assert process.returncode == (123 if how == "pipe" else 125), err
+    # A file is read while the agent is being executed: the run is refused, or ended before it had a byte.
+    assert process.returncode in ((123,) if how == "pipe" else (123, 125)), err
     assert b"real value of secrets.KEY" in err
     assert value.encode() not in rootless.bundle.read_bytes()
     got = rootless.project / "got"
