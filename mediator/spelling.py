@@ -34,6 +34,9 @@ _BREAKS: Final = re.compile(rb"\\(?<!\\\\)\\*+[nrt]")
 _LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f\0]+")
 _FOLD: Final = re.compile(rb"=(?:\r?\n|(?:\\+r)?\\+n)|\?=(?:\s|\\+[rnt]){1,8}=\?[^?\s]{1,40}\?[bBqQ]\?")
 """How mail breaks a text amid a word: a soft line break (RFC 2045, 6.7), another encoded word (RFC 2047)."""
+_FEW: Final = (
+    300  # `=` in one text; looked at one by one, more take longer than looking for each kind of break
+)
 _FOLD_BEGUN: Final = re.compile(
     rb"(?:=(?:\r|\\+r?|(?:\\+r)\\+)?|\?(?:=(?:\s|\\+[rnt]?){0,8}(?:=(?:\?[^?\s]{0,40}(?:\?[bBqQ]?)?)?)?)?)\Z"
 )
@@ -117,7 +120,7 @@ def folded(data: bytes, *, open_end: bool = False) -> tuple[bytes, Callable[[int
 
     None where there are none, as in most texts. With an `open_end` also without one that begins there.
     """
-    if b"=\n" not in data and b"=\r" not in data and b"=\\" not in data and b"?=" not in data:
+    if not _may_be_folded(data):
         return None
     last = len(data)
     if open_end:
@@ -134,6 +137,19 @@ def folded(data: bytes, *, open_end: bool = False) -> tuple[bytes, Callable[[int
         at = end
     text += data[at:last]
     return bytes(text), lambda place: place + shifts[bisect_right(starts, place) - 1]
+
+
+def _may_be_folded(data: bytes) -> bool:
+    """Tell whether a `=` stands beside what makes a break of it. Every byte of every answer is asked."""
+    places = data.count(b"=")
+    if places > _FEW:
+        return b"=\n" in data or b"=\r" in data or b"=\\" in data or b"?=" in data
+    at = -1
+    for _ in range(places):
+        at = data.find(b"=", at + 1)
+        if data[at + 1 : at + 2] in b"\n\r\\" or data[at - 1 : at] == b"?":
+            return True
+    return False
 
 
 def is_lower(units: Iterable[bytes]) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediator.spelling import Place, begun, like, mapped, normal, placed
+from mediator.spelling import Place, _may_be_folded, begun, like, mapped, normal, placed
 
 TEXT = "sk-a/b+c\"d'e&f<g>h~0123"
 SPELLED = {
@@ -121,3 +121,20 @@ def test_what_is_no_beginning_is_not_taken_for_one(whole: bytes) -> None:
 def test_a_text_is_placed_so_that_it_is_read_back(place: Place, read: object) -> None:
     assert read(placed(TEXT.encode(), place).decode()) == TEXT  # type: ignore[operator]
     assert placed(b"a b/c&d=+", Place.FORM) == placed(b"a b/c&d=+", Place.URL) == b"a%20b%2Fc%26d%3D%2B"
+
+
+PIECES = [b"=", b"?", b"\n", b"\r", b"\\", b"a", b"b"]
+
+
+@pytest.mark.parametrize("more", [b"", b"=" * 400], ids=["few", "many"])
+@given(
+    text=st.lists(st.sampled_from([b"=", b"?", b"\n", b"\r", b"\\", b"a", b"b"]), max_size=9).map(b"".join)
+)
+def test_a_text_is_taken_for_one_without_breaks_only_where_no_break_stands(more: bytes, text: bytes) -> None:
+    breaks = (b"=\n", b"=\r", b"=\\", b"?=")
+    if any(one in text for one in breaks):
+        assert _may_be_folded(text)
+        assert _may_be_folded(more + text)
+    elif not text.endswith(b"="):  # at the end a break may be to come
+        assert not _may_be_folded(text)
+        assert not _may_be_folded(more + b" " + text)
