@@ -29,8 +29,7 @@ class Copy:
         self.path: Final = f"{self._place}/{_TREE}"
         """An empty folder at first. The one above it is closed to others, whatever mode this one is given."""
         try:
-            self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = _locked(self._lock_path)
             os.mkdir(self._place, 0o700)
             os.mkdir(self.path, 0o755)
         except OSError as error:
@@ -52,6 +51,17 @@ class Copy:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.remove()
+
+
+def _locked(path: str) -> int:
+    """Make a lock and take it. Until it is taken another's sweep may take it for nobody's and remove it."""
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), os.stat(path)):
+                return lock
+        os.close(lock)
 
 
 def beside(runs: str) -> str:

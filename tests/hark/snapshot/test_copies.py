@@ -79,3 +79,21 @@ def test_the_directory_is_made_for_its_owner_alone(tmp_path: Path):
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
     with pytest.raises(UsageError, match="cannot make a copy"):
         Copy(str(tmp_path / "nowhere"), name())
+
+
+def test_a_copy_is_made_while_others_sweep(tmp_path: Path):
+    """Another replay may take a lock that is just being made for nobody's."""
+    sweeper = os.fork()
+    if sweeper == 0:
+        try:
+            while True:
+                sweep(str(tmp_path))
+        finally:
+            os._exit(1)
+    try:
+        for _ in range(500):
+            with Copy(str(tmp_path), name()) as copy:
+                assert os.path.isdir(copy.path)
+    finally:
+        os.kill(sweeper, signal.SIGKILL)
+        os.waitpid(sweeper, 0)
