@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -106,12 +107,19 @@ class NetworkPanel:
         log = f"const log = ({PANEL}).NetworkPanel.NetworkPanel.instance().networkLogView"
         return self.page.awaited(f"{log}; {script}")
 
-    def dropped(self, har: str) -> list[list[Any]]:
-        """Drop a file on it; method, URL and status of each of its rows then."""
+    def dropped(self, har: str, last: str = "") -> list[list[Any]]:
+        """Drop a file on it; method, URL and status of each of its rows then.
+
+        Rows are drawn some time after the file is read: waited for is a last one whose URL ends in `last`.
+        """
         loaded = f"await log.onLoadFromFile(new File([{json.dumps(har)}], 'run.har'))"
         self.run(f"try {{ {loaded} }} catch {{ }}")
-        rows: list[list[Any]] = self.run(f"return {ROWS}")
-        return rows
+        end = time.monotonic() + 60
+        while True:
+            rows: list[list[Any]] = self.run(f"return {ROWS}")
+            if not last or (rows and rows[-1][1].endswith(last)) or time.monotonic() > end:
+                return rows
+            time.sleep(0.05)
 
     def texts(self, row: int) -> list[str]:
         """What it shows of a row's request and answer when that is opened."""
