@@ -7,6 +7,7 @@ import pytest
 
 from tests.e2e.rig import Desk, ok
 from tests.e2e.test_fork import events, fork
+from tests.e2e.test_fork_talks import SAYING
 from tests.e2e.test_mcp import FAKE
 from tests.fakes.raw import raw_server
 from tests.fakes.talker import talking_to
@@ -248,23 +249,7 @@ def test_a_message_of_a_websockets_server_is_patched_and_what_follows_is_live(ro
     replays_equal(rootless, ended.stdout)
 
 
-RAW = """
-import socket
-
-def talk():
-    sock = socket.create_connection(("service.example", 7000))
-    sock.settimeout(60)
-    return sock
-
-def say(sock, data):
-    try:
-        sock.sendall(data)
-        return sock.recv(100) or "ended"
-    except OSError as error:
-        return "ended"
-
-old = talk()
-for word in ("one", "two", "three"):
+RAW = f"""{SAYING}for word in ("one", "two", "three"):
     print(word, say(old, word.encode()), flush=True)
 print("new", say(talk(), b"new"), flush=True)
 """

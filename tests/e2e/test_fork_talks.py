@@ -40,8 +40,8 @@ def lines(printed: str) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in printed.splitlines())
 
 
-RAW = """
-import socket, urllib.request
+SAYING = """
+import socket
 
 def talk():
     sock = socket.create_connection(("service.example", 7000))
@@ -56,6 +56,9 @@ def say(sock, data):
         return "ended"
 
 old = talk()
+"""
+"""The beginning of an agent that says words to a raw TCP server, over `old` or what `talk` opens."""
+RAW = f"""{SAYING}import urllib.request
 print("before", say(old, b"one"), flush=True)
 print("page", urllib.request.urlopen("https://page.example/today").read(), flush=True)
 print("open", say(old, b"two"), flush=True)

@@ -2,7 +2,7 @@
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -12,6 +12,15 @@ from launcher.buffers import REST, Buffers, held
 from tests.launcher.rig import apart
 
 LEAST = 100_000
+
+
+def seen_and_gone(work: Callable[[], tuple[int, int, int]]) -> None:
+    """Require that what `work` fills is counted, and gone afterwards: bytes before, when full, and after."""
+    for _ in range(3):  # others use sockets on this machine too
+        before, full, after = apart(work)
+        if full - before > LEAST > after - before:
+            return
+    pytest.fail(f"{before}, {full}, {after}")
 
 
 def filled(family: str, stack: ExitStack) -> None:
@@ -48,11 +57,7 @@ def test_what_nobody_reads_is_counted_until_it_is_gone(family: str) -> None:
             full = held()
         return before, full, held()
 
-    for _ in range(3):  # others use sockets on this machine too
-        before, full, after = apart(work)
-        if full - before > LEAST > after - before:
-            return
-    pytest.fail(f"{before}, {full}, {after}")
+    seen_and_gone(work)
 
 
 def test_a_socket_that_is_under_way_is_counted_though_nobody_holds_it() -> None:
@@ -105,11 +110,7 @@ def test_what_a_sender_that_is_gone_has_left_is_counted_at_its_receiver(kind: in
             full = held()
         return before, full, held()
 
-    for _ in range(3):  # others use sockets on this machine too
-        before, full, after = apart(work)
-        if full - before > LEAST > after - before:
-            return
-    pytest.fail(f"{before}, {full}, {after}")
+    seen_and_gone(work)
 
 
 def test_the_control_a_listener_with_connections_that_wait_holds_next_to_nothing() -> None:
