@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from hark.errors import PolicyError
-from hark.given import open_given
+from hark.given import open_given, read_open
 from hark.policy.model import Policy
 from hark.policy.parse import MAX_POLICY, parse_policy
 
@@ -67,7 +67,7 @@ def check(path: str, writable: Iterable[str]) -> str:
 def reread(path: str, current: Policy) -> Reread | None:
     """Read the file; None where it says what is in force already. Raises PolicyError."""
     with open(_open(path), "rb") as file:
-        raw = file.read(MAX_POLICY + 1)
+        raw = read_open(file, MAX_POLICY, f"policy {path}")
     if raw == current.raw:
         return None
     new = parse_policy(raw, current.source)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from hark.errors import PolicyError
-from hark.given import open_given
+from hark.given import read_whole
 from hark.policy.decide import UNSAFE_ALLOW_ALL
 from hark.policy.model import Policy
 from hark.policy.parse import MAX_POLICY, parse_policy
@@ -37,9 +37,7 @@ def read_policy(named: str | None, environ: Mapping[str, str], *, allow_all: boo
 
 def load(path: str) -> Policy:
     """Read one policy file. Raises PolicyError."""
-    with open(open_given(path, f"policy {path}"), "rb") as file:
-        raw = file.read(MAX_POLICY + 1)
-    return parse_policy(raw, path)
+    return parse_policy(read_whole(path, MAX_POLICY, f"policy {path}"), path)
 
 
 def own_path(environ: Mapping[str, str]) -> str:

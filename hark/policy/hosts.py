@@ -88,12 +88,25 @@ def pattern_covers(pattern: str, other: str) -> bool:
 
 
 def _no_url(node: Node, text: str) -> None:
+    if _is_range(text):
+        node.fail(f'"{text}" is a range of addresses, and a rule names one host; write each address out')
     if "://" in text or "/" in text:
         bare = text.partition("://")[2] or text
         node.fail(f'"{text}" is a URL or a path where a host belongs; write "{bare.partition("/")[0]}"')
 
 
+def _is_range(text: str) -> bool:
+    try:
+        return "/" in text and bool(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        return False
+
+
 def _no_star(node: Node, text: str) -> None:
+    if text.startswith(".") and "." in text[1:]:
+        node.fail(f'"{text}" begins with a dot; write "*{text}" for one label in front, or "{text[1:]}"')
+    if "@" in text:
+        node.fail(f'"{text}" has a user part, and a rule names a host; write "{text.rpartition("@")[2]}"')
     if text == "*":
         node.fail('"*" would allow every host; name each one, or run with --unsafe-allow-all if you mean it')
     if "*" in text:

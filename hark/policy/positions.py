@@ -29,10 +29,6 @@ _STRING: Final = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_WORD: Final = re.compile(r"[^\s,\[\]{}#=\"']+")
-_TWICE: Final = ("Cannot ", "Duplicate ")
-"""How tomllib's words begin where a key or table stands twice."""
-_TOML_PLACE: Final = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 
 
 class Place(NamedTuple):
@@ -66,23 +62,7 @@ def nearest(places: dict[Path, Place], path: Path) -> Place | None:
     return None
 
 
-def of_error(error: tomllib.TOMLDecodeError, text: str) -> tuple[str, Place]:
-    """Return tomllib's words and the place that stands at their end (or the text's end).
-
-    A key that stands twice is named, with both places; a bare word where a value belongs, with its quotes.
-    """
-    found = _TOML_PLACE.fullmatch(str(error))
-    if found:
-        words, place = found[1], Place(int(found[2]), int(found[3]))
-    else:
-        lines = text.split("\n")
-        words = str(error).removesuffix(" (at end of document)")
-        place = Place(len(lines), len(lines[-1]) + 1)
-    twice = _twice(text) if words.startswith(_TWICE) else None
-    return twice or (words + _unquoted(text, place, int(words == "Invalid value")), place)
-
-
-def _twice(text: str) -> tuple[str, Place] | None:
+def twice(text: str) -> tuple[str, Place] | None:
     """Return the words for the first key or table that stands twice, and its second place."""
     walk, places = _walked(text)
     if walk.twice is None:
@@ -92,13 +72,10 @@ def _twice(text: str) -> tuple[str, Place] | None:
     return f"{name} stands twice, first in line {places(first).line}; make one of the two", places(second)
 
 
-def _unquoted(text: str, place: Place, value: int) -> str:
-    """Return a hint for a word that begins (`value` 1) or was torn (0) at a place; empty where none does."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    at = place.column - 1
-    words = _WORD.finditer(lines[place.line - 1] if place.line <= len(lines) else "")
-    found = next((word[0] for word in words if word.start() < at + value < word.end() + value), "")
-    return f'; text stands in quotes: "{found}"' if any(map(str.isalnum, found)) else ""
+def place_at(text: str, offset: int) -> Place:
+    """Return the place of one character of a text."""
+    before = text[:offset].replace("\r\n", "\n")
+    return Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def _place(ends: list[int], offset: int) -> Place:

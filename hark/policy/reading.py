@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, Self
 
 from hark.errors import PolicyError
-from hark.policy.positions import Path, Place, index, nearest, of_error
+from hark.policy.mistakes import MistakeError, bound, decoded, of_error
+from hark.policy.positions import Path, Place, index, nearest
 
 MAX_POLICY: Final = 1 << 20  # one event records the file whole, and nobody reviews a larger one
 ABOVE: Final = ("allow_hosts", "read_paths", "write_paths", "exec")
 """Keys of a policy that are no tables, and so stand above all of them."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NOWHERE: Final = re.compile(r"\A(?:\$HOME/+|(?:\.{1,2}(?:/+|\Z))+)")
+_NOWHERE: Final = re.compile(r"\A(?:\$(?:HOME|\{HOME\})/+|(?:\.{1,2}(?:/+|\Z))+)")
 """How people begin a path that is relative to something."""
 _NAMES: Final = {str: "a string", int: "a whole number", bool: "true or false"}
 _EXAMPLES: Final = {str: '"..."', int: "10", bool: "true"}
@@ -126,7 +127,8 @@ class Node:
 
     def _typed[T: (str, int, bool)](self, kind: type[T]) -> T:
         if type(self.value) is not kind:  # not isinstance: True is an int to Python and none to a reader
-            self.fail(f"{self.name} must be {_NAMES[kind]}, written as {self.name} = {_EXAMPLES[kind]}")
+            example = self.value if kind is int and _is_number(self.value) else _EXAMPLES[kind]
+            self.fail(f"{self.name} must be {_NAMES[kind]}, written as {self.name} = {example}")
         return self.value
 
     def _meant(self, key: str, known: tuple[str, ...]) -> str:
@@ -146,18 +148,23 @@ class Node:
         return type(self)(self.source, self.text, value, (*self.path, key))
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(r"[0-9]{1,9}", value))
+
+
 def load(raw: bytes, source: str) -> Node:
     """Read a file's bytes as TOML. Raises PolicyError."""
     if len(raw) > MAX_POLICY:
         raise PolicyError(
             f"{source}: is larger than {MAX_POLICY} bytes; a policy names hosts, it does not hold data"
         )
+    text = ""
     try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise PolicyError(f"{source}: is not UTF-8 at byte {error.start}") from None
-    try:
+        text = decoded(raw)
+        bound(text)
         return Node(source, text, tomllib.loads(text))
+    except MistakeError as error:
+        raise PolicyError(f"{source}:{error.place.line}:{error.place.column}: {error.words}") from None
     except tomllib.TOMLDecodeError as error:
         words, place = of_error(error, text)
         raise PolicyError(f"{source}:{place.line}:{place.column}: is not TOML: {words}") from None
@@ -178,8 +185,11 @@ def path(node: Node) -> str:
     text = node.string()
     if not (text.startswith(("/", "~/")) or text == "~"):
         below = _NOWHERE.sub("", text)
-        meant = f'write "~/{below}" for one in your home directory, or the whole path from /' if below else ""
-        hint = meant or "the project itself needs no grant"
+        hint = f'write "~/{below}" for one in your home directory, or the whole path from /'
+        if text.startswith("~"):
+            hint = "write the whole path of that user's home directory"
+        elif not below:
+            hint = "the project itself needs no grant"
         node.fail(f'path "{text}" must begin with / or ~/; {hint}')
     return text
 

@@ -21,6 +21,8 @@ SHARED: Final = (
     "windows.net", "workers.dev",
 )  # fmt: skip
 """Domains under which anybody gets a name: a wildcard there allows a stranger's server. Not all there are."""
+_NATIONAL: Final = re.compile(r"(?:ac|co|com|edu|go|gov|gob|net|ne|nom|or|org|web)\.[a-z]{2}")
+"""Domains of a country's registry one label down, which sells names there: `co.uk`, `com.au`."""
 METHODS: Final = frozenset(
     (
         "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "COPY", "DELETE", "GET", "HEAD", "LABEL",
@@ -53,7 +55,9 @@ def surprises(policy: Policy, now: datetime) -> Iterator[Fact]:
 def is_shared(pattern: str) -> bool:
     """Tell whether a wildcard stands at or under a domain in which anybody gets a name."""
     below = pattern.removeprefix(WILDCARD)
-    return any(below == domain or below.endswith(f".{domain}") for domain in SHARED)
+    return bool(_NATIONAL.fullmatch(below)) or any(
+        below == domain or below.endswith(f".{domain}") for domain in SHARED
+    )
 
 
 def _of_rule(rule: Rule, now: datetime) -> Iterator[str]:

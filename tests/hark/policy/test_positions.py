@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.policy.positions import Path, Place, index, nearest, of_error
+from hark.policy.positions import Path, Place, index, nearest
 
 KEYS = st.text(min_size=1, max_size=5) | st.sampled_from(
     ["a", "b-c", "1", "a.b", '"', "'", "#", "[x]", "é", "="]
@@ -148,12 +148,3 @@ def test_what_has_no_place_has_that_of_what_it_is_in():
     places = index("[x]\nk = 1")
     assert nearest(places, ("x", "missing", 3)) == places["x",]
     assert nearest(places, ("y",)) is None
-
-
-@pytest.mark.parametrize("text", ["a = [", "a = 1\nb = @", "a = 1\na = 2"])
-def test_a_syntax_error_has_a_place_inside_the_text_or_at_its_end(text):
-    with pytest.raises(tomllib.TOMLDecodeError) as caught:
-        tomllib.loads(text)
-    words, place = of_error(caught.value, text)
-    assert "at line" not in words
-    assert place.line == text.count("\n") + 1

@@ -75,3 +75,10 @@ def test_what_may_mean_more_than_its_author_thinks_is_told(text, words):
 def test_a_domain_of_ones_own_is_not_shared():
     assert not is_shared("*.notamazonaws.com")
     assert not is_shared("*.example.com")
+
+
+def test_a_countrys_registry_sells_names_one_label_down():
+    assert is_shared("*.co.uk")
+    assert is_shared("*.com.au")
+    assert not is_shared("*.example.co.uk")
+    assert not is_shared("*.co.example")
