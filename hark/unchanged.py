@@ -9,7 +9,7 @@ Always: a reading that is carried to its end without a ReplayError has yielded w
 be started from one that was not: `through` is for those that stop early.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -45,19 +45,36 @@ class Unchanged:
 
     def chunks(self) -> Iterator[Chunk]:
         """As `frames`, many at a time."""
-        scan, survey = Scan(0, ZERO_HASH, rooted=False), Survey()
+        span = self.span(0, ZERO_HASH)
+        for chunk in self.skimmed():
+            span.add(chunk)
+            yield chunk
+        self.ends(span.end())
+
+    def skimmed(self) -> Iterator[Chunk]:
+        """As `chunks`, for whoever has others check these bytes, all of them, by `span`s that join."""
+        survey = Survey()
         last: Chunk | None = None
         with self.opened() as file:
             for chunk in file.walk(limit=self._verified.events):
-                if not scan.check(chunk):
-                    raise self.changed()
                 survey.add(chunk)
                 last = chunk
                 yield chunk
-        whole = scan.seq == self._verified.events and scan.chain == self._verified.final_chain
-        if not whole or not set(scan.withheld) <= set(self._verified.redacted):
-            raise self.changed()
         self._check_heads(survey, None if last is None else last.frame(-1))
+
+    def span(self, seq: int, chain: bytes) -> "Span":
+        """Return the check of frames that follow one another, from that number and chain value on."""
+        return Span(self, Scan(seq, chain, rooted=False))
+
+    def ends(self, chain: bytes) -> None:
+        """Raise ReplayError where the chain value behind the last frame is another than was verified."""
+        if chain != self._verified.final_chain:
+            raise self.changed()
+
+    def withholds(self, numbers: Iterable[int]) -> None:
+        """Raise ReplayError where a payload is missing that was there when the bundle was verified."""
+        if not set(numbers) <= set(self._verified.redacted):
+            raise self.changed()
 
     @contextmanager
     def through(self) -> Iterator[Iterator[Frame]]:
@@ -78,11 +95,34 @@ class Unchanged:
         if last is None:
             return
         heads = survey.before_last()[0] + last.time.to_bytes(8)
-        sealed = last.kind == SEAL and decode_as(SEAL_KIND, last.payload).frames_hash != heads[:-8]
-        if sealed or self._heads not in {None, heads}:
+        if self._heads not in {None, heads} or (last.kind == SEAL and not self._seals(last, heads[:-8])):
             raise self.changed()
         self._heads = heads
+
+    def _seals(self, last: Frame, heads: bytes) -> bool:
+        try:
+            sealed: bytes = decode_as(SEAL_KIND, last.payload).frames_hash
+        except BundleError:  # of `skimmed` frames nobody has checked it
+            return False
+        return sealed == heads
 
     def changed(self) -> ReplayError:
         """Return what is raised where it is another one by now."""
         return ReplayError(f"{self.path} was changed while it was read; nothing is replayed from it")
+
+
+class Span:
+    """The check of frames that follow one another: leaves, chain, numbers, and whose payload may be gone."""
+
+    def __init__(self, file: Unchanged, scan: Scan) -> None:
+        self._file, self._scan = file, scan
+
+    def add(self, chunk: Chunk) -> None:
+        """Take the next frames. Raises ReplayError where one of them is at fault."""
+        if not self._scan.check(chunk):
+            raise self._file.changed()
+
+    def end(self) -> bytes:
+        """Return the chain value behind the last frame. Raises ReplayError where a payload is missing."""
+        self._file.withholds(self._scan.withheld)
+        return self._scan.chain

@@ -45,6 +45,11 @@ class Chunk(NamedTuple):
     starts: list[int]
     heads: list[Head]
 
+    @property
+    def size(self) -> int:
+        """How many bytes of `data` they take."""
+        return self.starts[-1] + FRAME_OVERHEAD + self.heads[-1][0]
+
     def frames(self) -> Iterator[Frame]:
         """Yield the frames. Nothing about them is verified."""
         for start, head in zip(self.starts, self.heads, strict=True):
@@ -173,7 +178,7 @@ class Walk:
                 continue
             want = CHUNK
             chunk = Chunk(self.at, data, starts, heads)
-            self.at += starts[-1] + FRAME_OVERHEAD + heads[-1][0]
+            self.at += chunk.size
             self.count += len(starts)
             yield chunk
 

@@ -103,7 +103,7 @@ def _other(path: str, keys: tuple[bytes, ...], believed: "Trust | None") -> "Oth
     result, lines = _verified(path, keys, believed)
     made = Made()
     try:
-        made.read(Unchanged(path, result).frames())
+        made.read(Unchanged(path, result).chunks())
     except ReplayError:
         raise BundleError(f"{path} was changed while it was read; there is no report") from None
     return Other(os.path.basename(path), made.facts, result.verdict, lines, result.root)

@@ -75,7 +75,9 @@ def _turn(message: Mapping[str, Any]) -> Turn:
 def _said(content: Any, role: str = "") -> Turn:
     if isinstance(content, str):
         return Turn(role, content)
-    texts, calls, results = list[str](), list[ToolCall](), list[ToolResult]()
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    results: list[ToolResult] = []
     for part in loose.objects(content):
         kind = loose.text(part.get("type"))
         if kind == "text":

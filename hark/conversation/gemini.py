@@ -55,7 +55,9 @@ def streamed(answers: list[Any]) -> Reply:
 
 
 def _turn(content: Mapping[str, Any]) -> Turn:
-    texts, calls, results = list[str](), list[ToolCall](), list[ToolResult]()
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    results: list[ToolResult] = []
     for part in loose.objects(content.get("parts")):
         if isinstance(part.get("functionCall"), dict):
             calls.append(_call(part["functionCall"]))

@@ -5,12 +5,14 @@ are kept of steps alone, for a run that is laid beside another, and no more than
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd, RunStart
+from hark.bundle.walk import Head
 from hark.conversation import loose
 from hark.conversation.exchanges import Heard
 from hark.conversation.model import ModelCall
@@ -119,11 +121,12 @@ class Facts:
     tool_calls: int = 0
     _room: int = MAX_BODIES
 
-    def count(self, kind: int, time_ns: int) -> None:
-        """Count the next event."""
-        self.events += 1
-        self.kinds[kind] += 1
-        self.last_ns = max(self.last_ns, time_ns)
+    def count(self, heads: Sequence[Head]) -> None:
+        """Count the next events by their heads."""
+        _, kinds, _, times, _ = zip(*heads, strict=True)
+        self.events += len(heads)
+        self.kinds.update(kinds)
+        self.last_ns = max(self.last_ns, *times)
 
     def take(self, frame: Frame) -> None:  # noqa: PLR0912 (one row a kind)
         """Take what an event says that is one of `TAKEN`."""

@@ -7,10 +7,11 @@ The list of events, which needs nothing of the rest, is made in shares where tha
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from tempfile import TemporaryFile
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from hark.bundle.alike import Alike
 from hark.bundle.frame import Frame
+from hark.bundle.walk import Chunk
 from hark.conversation.exchanges import Exchanges, Heard
 from hark.conversation.gathered import KINDS
 from hark.conversation.model import model_call
@@ -25,6 +26,7 @@ from hark.verify.parallel import spare_workers
 
 PAYS: Final = 5_000  # events from which on a second process is worth its start
 _PIECE: Final = 1 << 18
+_SAYS: Final = TAKEN | KINDS
 
 
 class Made:
@@ -41,30 +43,44 @@ class Made:
         self._conversation = Conversation()
         self._alike = Alike()
 
-    def read(self, frames: Iterable[Frame], name: str = "", events: int = 0) -> None:
-        """Read a run's frames. What nothing is made of is not even decoded."""
+    def read(self, chunks: Iterable[Chunk], name: str = "", events: int = 0) -> None:
+        """Read a run's frames. What nothing is made of is not even taken apart, but where all are listed."""
         listing = None if self._listed is None else Listing(name, events)
-        for frame in frames:
-            kind, seq, time, _, payload, _ = frame
-            self.facts.count(kind, time)
-            event = None  # it was taken out
-            if payload and (kind in TAKEN or kind in KINDS or listing is not None):
-                event = self._alike.decode(frame)
-                self._take(kind, recorded.Frame(seq, time, event))
-            if listing is not None and self._listed is not None:
-                self._listed.write(listing.add(frame, event).encode())
+        for chunk in chunks:
+            self.facts.count(chunk.heads)
+            if listing is None:
+                self._skim(chunk)
+            else:
+                self._list(chunk, listing)
         for heard in self._exchanges.rest():
             self._hear(heard)
         if listing is not None and self._listed is not None:
             self._listed.write(listing.end().encode())
 
-    def _take(self, kind: int, placed: recorded.Frame) -> None:
-        if kind in TAKEN and not (kind in DECISIONS and placed.event.allowed):
+    def _skim(self, chunk: Chunk) -> None:
+        for index, (size, kind, *_) in enumerate(chunk.heads):
+            if size and kind in _SAYS:  # without a payload it was taken out
+                self._take(chunk.frame(index))
+
+    def _list(self, chunk: Chunk, listing: Listing) -> None:
+        written = [
+            listing.add(frame, self._take(frame) if frame.payload else None) for frame in chunk.frames()
+        ]
+        if self._listed is not None:
+            self._listed.write("".join(written).encode())
+
+    def _take(self, frame: Frame) -> Any:
+        """Return the event, once what it says is taken."""
+        kind = frame.kind
+        event: Any = self._alike.decode(frame)
+        placed = recorded.Frame(frame.seq, frame.time, event)
+        if kind in TAKEN and not (kind in DECISIONS and event.allowed):
             self.facts.take(placed)
             self.links.event(placed)
         if kind in KINDS:
             for heard in self._exchanges.add(placed):
                 self._hear(heard)
+        return event
 
     def _hear(self, heard: Heard) -> None:
         call = model_call(heard)
@@ -92,11 +108,11 @@ def make(bundle: Unchanged, name: str, events: int, files: ExitStack, *, steps: 
         with Shares(bundle, name, events, files) as shares:
             shares.start(workers)
             made = Made(talk, steps=steps)
-            made.read(shares.frames())
+            made.read(shares.chunks())
             return Whole(made, pieces(talk), shares.listed())
     listed = files.enter_context(TemporaryFile())  # noqa: SIM115
     made = Made(talk, listed, steps=steps)
-    made.read(bundle.frames(), name, events)
+    made.read(bundle.chunks(), name, events)
     return Whole(made, pieces(talk), pieces(listed))
 
 

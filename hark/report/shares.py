@@ -1,17 +1,17 @@
 """The list of a run's events, made in shares: by processes on the other cores, and by this one when it is free.
 
 What always holds: the list is byte for byte what one process makes, since a share begins with a group of events
-and depends on nothing before it. Whoever lists a share reads it for itself; the digest of what it read is
-compared with that of what the first reading found unchanged (`hark.unchanged`), and a difference ends all. A
-process that dies takes nothing with it: what it did not list is listed here, and so is everything where the
-system gives no process more.
+and depends on nothing before it. Whoever lists a share reads it for itself and checks that it is what was verified
+(`hark.unchanged`). That each share goes on where the one before ended, and that its bytes are those that `chunks`
+gave, by their digest, is seen before any of the list is given; a difference ends all. A process that dies takes
+nothing with it: what it did not list is listed here, and so is everything where the system gives no process more.
 
 Tasks go through one pipe that all take from, in order; answers come back through a pipe for each process.
 """
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
 from struct import Struct
@@ -21,6 +21,7 @@ from typing import BinaryIO, Final, NamedTuple, Self
 from blake3 import blake3
 
 from hark.bundle.frame import FRAME_OVERHEAD, Frame
+from hark.bundle.hashing import ZERO_HASH
 from hark.bundle.walk import BundleFile, Chunk
 from hark.report.listing import GROUP, write
 from hark.unchanged import Unchanged
@@ -29,17 +30,20 @@ from hark.verify.parallel import forked
 EVENTS: Final = 20 * GROUP  # of a share: a twentieth of a second
 MAX_SHARES: Final = 500  # their tasks fit into the smallest pipe, 4096 bytes
 _TASK: Final = Struct(">Q")
-_ANSWER: Final = Struct(">QQQ32s")
+_ANSWER: Final = Struct(">QQQ32s32s32s")
 _PIECE: Final = 1 << 18
 
 
 class Share(NamedTuple):
-    """The markup of one share, as bytes of a file, and the digest of the frames that it was made from."""
+    """The markup of one share, as bytes of a file, and which frames it was made from."""
 
     file: BinaryIO
     at: int
     size: int
     digest: bytes
+    begins: bytes
+    """The chain value before the first of them, and behind the last."""
+    ends: bytes
 
 
 class Marks:
@@ -71,6 +75,30 @@ class Marks:
         if len(self.digests) < len(self.places):
             self.digests.append(self._hasher.digest())
             self._hasher = blake3()
+
+
+class _Reading:
+    """Checks the frames of a share, which begins with that event, while they are read."""
+
+    def __init__(self, bundle: Unchanged, first: int) -> None:
+        self._bundle, self._first = bundle, first
+        self._hasher, self._begins, self._ends = blake3(), b"", b""
+
+    def frames(self, walk: Iterable[Chunk]) -> Iterator[Frame]:
+        """Yield the frames. Raises ReplayError at a chunk with one that is none of the verified ones."""
+        span = None
+        for chunk in walk:
+            if span is None:
+                self._begins = chunk.heads[0][-1]
+                span = self._bundle.span(self._first, self._begins)
+            span.add(chunk)
+            self._hasher.update(chunk.data[: chunk.size])
+            yield from chunk.frames()
+        self._ends = b"" if span is None else span.end()
+
+    def end(self) -> tuple[bytes, bytes, bytes]:
+        """Return the digest of what was read, and the chain values before and behind it."""
+        return self._hasher.digest(), self._begins, self._ends
 
 
 class Shares:
@@ -115,15 +143,17 @@ class Shares:
         os.close(give)
         return take
 
-    def frames(self) -> Iterator[Frame]:
-        """Yield the bundle's frames, and note what shares they are. Raises ReplayError where they are others."""
-        for chunk in self._bundle.chunks():
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the bundle's frames, and note what shares they are: `listed` has the word on whether they are those
+        that were verified. Raises ReplayError where that shows already.
+        """
+        for chunk in self._bundle.skimmed():
             self._marks.add(chunk)
-            yield from chunk.frames()
+            yield chunk
         self._marks.finish()
 
     def listed(self) -> Iterator[bytes]:
-        """List what is left once `frames` are read, and yield all of the list. Raises ReplayError likewise."""
+        """List what is left once `chunks` are read, and yield all of the list. Raises ReplayError likewise."""
         with self._bundle.opened() as file:
             shares = {number: self._list(file, number, self._own) for number in self._tasks()}
             for answers, out in self._workers.values():
@@ -131,10 +161,18 @@ class Shares:
             for number in range(len(self._marks.places)):
                 if number not in shares:
                     shares[number] = self._list(file, number, self._own)
-        for number, digest in enumerate(self._marks.digests):
-            if shares[number].digest != digest:
+        whole = [shares[number] for number in range(len(self._marks.digests))]
+        self._join(whole)
+        return _pieces(whole)
+
+    def _join(self, shares: list[Share]) -> None:
+        """Raise ReplayError unless these frames, one share behind the other, are the verified ones."""
+        chain = ZERO_HASH
+        for share, digest in zip(shares, self._marks.digests, strict=True):
+            if share.begins != chain or share.digest != digest:
                 raise self._bundle.changed()
-        return _pieces([shares[number] for number in sorted(shares)])
+            chain = share.ends
+        self._bundle.ends(chain)
 
     def _tasks(self) -> Iterator[int]:
         while self._take >= 0 and len(task := os.read(self._take, _TASK.size)) == _TASK.size:
@@ -145,16 +183,9 @@ class Shares:
         walk = file.walk(
             self._marks.places[number] if at is None else at, min(self._size, self._events - first)
         )
-        marks, begin = Marks(self._size), out.tell()
-
-        def frames() -> Iterator[Frame]:
-            for chunk in walk:
-                marks.add(chunk)
-                yield from chunk.frames()
-
-        write(out, frames(), self._name, self._events, first)
-        marks.finish()
-        return Share(out, begin, out.tell() - begin, marks.digests[0] if marks.digests else b"")
+        reading, begin = _Reading(self._bundle, first), out.tell()
+        write(out, reading.frames(walk), self._name, self._events, first)
+        return Share(out, begin, out.tell() - begin, *reading.end())
 
     def _fork(self) -> None:
         out = self._files.enter_context(TemporaryFile())  # noqa: SIM115
@@ -172,15 +203,15 @@ class Shares:
                 at, before = walk.at, number * self._size
                 share = self._list(file, number, out, at)
                 out.flush()
-                os.write(answer, _ANSWER.pack(number, share.at, share.size, share.digest))
+                os.write(answer, _ANSWER.pack(number, *share[1:]))
 
 
 def _answered(answers: BinaryIO, out: BinaryIO) -> dict[int, Share]:
     """Return what a process listed; an answer that breaks off ends it."""
     shares = {}
     while len(answer := answers.read(_ANSWER.size)) == _ANSWER.size:
-        number, at, size, digest = _ANSWER.unpack(answer)
-        shares[number] = Share(out, at, size, digest)
+        number, *share = _ANSWER.unpack(answer)
+        shares[number] = Share(out, *share)
     return shares
 
 

@@ -59,5 +59,5 @@ def made(path: Path, *happened: Any, **files: Any) -> Made:
     """Read a run with these events."""
     read = Made(**files)
     with BundleFile(bundle(path, *(happened or events()))) as file:
-        read.read((placed.frame for placed in file.frames()), "run.hark", len(happened))
+        read.read(file.walk(), "run.hark", len(happened))
     return read

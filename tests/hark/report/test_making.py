@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import events as ev
-from hark.bundle.frame import Frame
+from hark.bundle.frame import FRAME_HEAD, Frame
+from hark.bundle.walk import Chunk
 from hark.errors import BundleError, ReplayError
 from hark.report import making
 from hark.report.making import Made, make, pieces
@@ -16,6 +17,11 @@ from hark.unchanged import Unchanged
 from hark.verify.steps import verify
 from tests.hark.report.story import events, made
 from tests.support.recordings import bundle
+
+
+def chunk(frame: Frame) -> Chunk:
+    head = (len(frame.payload), frame.kind, frame.seq, frame.time, frame.chain)
+    return Chunk(0, FRAME_HEAD.pack(*head) + frame.payload + frame.leaf, [0], [head])
 
 
 def test_one_reading_gives_all_parts(tmp_path: Path) -> None:
@@ -34,15 +40,15 @@ def test_an_event_that_was_taken_out_is_none_and_one_that_cannot_be_read_is_name
 ) -> None:
     empty = Frame(kind, 5, 0, bytes(32), b"", bytes(32))
     read = Made(listed=listed)
-    read.read([empty])
+    read.read([chunk(empty)])
     assert (read.facts.events, read.facts.kinds[kind]) == (1, 1)
     with pytest.raises(BundleError, match="event 5"):
-        read.read([empty._replace(payload=b"\xff")])
+        read.read([chunk(empty._replace(payload=b"\xff"))])
 
 
 def test_what_nothing_is_made_of_is_counted_and_not_read() -> None:
     read = Made()
-    read.read([Frame(3, 5, 7, bytes(32), b"\xff", bytes(32))])
+    read.read([chunk(Frame(3, 5, 7, bytes(32), b"\xff", bytes(32)))])
     assert (read.facts.kinds[3], read.facts.last_ns) == (1, 7)
 
 
