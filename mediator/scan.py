@@ -420,13 +420,13 @@ class StreamSwap:
         last = len(window) - begun(window[first:])
         text = normal(window[first:last])
         again = begun(text)  # of a spelling within a spelling
-        word = 0
-        if self._patient and not window.endswith(_EVENT_ENDS):
+        word, paused = 0, window.endswith(_EVENT_ENDS)
+        if self._patient and not paused:
             blank = first if table.spaced else window.rfind(b" ", first, last) + 1
             word = len(normal(window[max(first, blank) : last]))
         inner = table.tail(text[: len(text) - again], word) if again else 0
         size = max(table.tail(text, word), inner + again)
-        if not size:
+        if not size or (paused and size < HOLD_FROM):  # an event that ends in such a character is not late
             self.waiting = last < len(window)
             return last
         self.waiting = size < HOLD_FROM

@@ -214,6 +214,27 @@ def test_a_beginning_that_is_likely_chance_says_so_and_can_be_let_go() -> None:
     assert swap.feed(b"k-really. ") == b"k-really. "
 
 
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
+@pytest.mark.parametrize("word", [b"7", b"s", b"c2", b"sk-"])
+def test_an_event_that_ends_in_such_a_beginning_passes_at_once(word: bytes, end: bytes) -> None:
+    """7 begins the hexadecimal of `sk-`, and c2 its base64: one event in ten would come late."""
+    for table in (TABLE, Table([Pair("KEY", SECRET, STAND_IN)], hidden=[STAND_IN])):
+        for patient in (True, False):
+            swap = StreamSwap(lambda table=table: table, patient=patient)
+            event = b"data: " + word + end
+            assert swap.feed(event) == event
+            assert not swap.waiting
+        assert StreamSwap(lambda table=table: table).feed(b"data: " + word) == b"data: "  # the control
+
+
+def test_a_needle_that_goes_on_behind_an_event_is_still_seen() -> None:
+    swap = StreamSwap(lambda: TABLE)
+    assert swap.feed(b"data: o\n\n") == b"data: o\n\n"
+    with pytest.raises(FoundError):
+        swap.feed(b"ther-value")
+    assert StreamSwap(lambda: TABLE).feed(b"data: other\n\n") == b"data: "  # no chance, so it is held
+
+
 def test_a_needle_whose_beginning_was_let_go_is_still_replaced_where_that_began_alike() -> None:
     swap = StreamSwap(lambda: TABLE)
     first = swap.feed(SECRET[:2]) + swap.release()
