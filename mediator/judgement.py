@@ -25,7 +25,8 @@ from mediator.forwarding import forwarded
 from mediator.link import Link
 from mediator.mcp.sessions import session_at
 from mediator.overriding import Meant, meanings, overrides
-from mediator.signing import SIGNATURES, Signing, ambiguous, claimed, other_scheme
+from mediator.schemes import SIGNATURES, signed_otherwise
+from mediator.signing import Signing, ambiguous, claimed
 from mediator.text import clipped
 from mediator.transcript import Headers, recorded_host
 
@@ -142,15 +143,13 @@ def _signed(asked: Asked, link: Link) -> _Signed | Refusal | None:
     """Tell whose key signs a request again; refuse one that is signed otherwise with a placeholder."""
     if not link.broker.holds_any or not (named(asked.headers, _OF_SIGNATURES) or b"?" in asked.path):
         return None
-    other = other_scheme(asked.headers)
-    if other is not None:
-        scheme, value = other
-        name = link.broker.placeholder_in(value)
+    claim = claimed(asked.headers, asked.path)
+    for scheme, part in signed_otherwise(asked.headers, asked.path, again=claim is not None):
+        name = link.broker.placeholder_in(part)
         if name is not None:
             return Refusal(
                 403, Deny(f"it is signed with secrets.{name} by {scheme}, which hark cannot redo", "")
             )
-    claim = claimed(asked.headers, asked.path)
     signer = None if claim is None else link.broker.signer(claim.key_id, link.target)
     if claim is None or signer is None:
         return None

@@ -4,8 +4,8 @@ Always: a request whose signature names a placeholder is signed with the real ke
 it is refused by the name of its scheme. Source: "Signature Version 4 signing process" of the IAM user guide,
 and botocore's `auth.py` for what services take (S3 signs the path as it is, others encode it once more).
 
-Not done here: signatures over each chunk (`STREAMING-AWS4-HMAC-SHA256-PAYLOAD`), SigV4a, and the schemes in
-`_OTHERS`: a request with a placeholder in such a signature is refused.
+Not done here: signatures over each chunk (`STREAMING-AWS4-HMAC-SHA256-PAYLOAD`), SigV4a, and other schemes
+(`mediator.schemes`): a request with a placeholder in such a signature is refused.
 """
 
 import hashlib
@@ -27,21 +27,6 @@ _HASH: Final = re.compile(rb"[0-9a-f]{64}")
 _HEADER: Final = re.compile(
     rb"AWS4-HMAC-SHA256\s+Credential=([^,\s]+)\s*,\s*SignedHeaders=([^,\s]+)\s*,\s*Signature=([0-9a-f]+)\s*"
 )
-_OTHERS: Final = {
-    b"aws4-ecdsa-p256-sha256": "AWS Signature Version 4A",
-    b"aws": "AWS Signature Version 2",
-    b"sharedkey": "Azure Shared Key",
-    b"sharedkeylite": "Azure Shared Key Lite",
-    b"goog1": "Google Cloud Storage HMAC",
-    b"goog4-hmac-sha256": "Google Cloud Storage HMAC",
-    b"oauth": "OAuth 1",
-    b"hawk": "Hawk",
-    b"signature": "HTTP signatures",
-    b"hmac-sha256": "HMAC",
-    b"acs": "Alibaba Cloud",
-    b"tc3-hmac-sha256": "Tencent Cloud",
-}
-SIGNATURES: Final = frozenset((b"signature", b"signature-input"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +96,6 @@ def ambiguous(claim: Claim, headers: Headers) -> str:
     if twice is not None:
         return f"it is signed, and has {twice.decode()} more than once"
     return "" if b"host" in claim.signed else "its signature leaves the host out, so another would take it"
-
-
-def other_scheme(headers: Headers) -> tuple[str, bytes] | None:
-    """Return the name of a scheme that signs and is not signed again here, and the field that is signed."""
-    for name, value in headers:
-        if name.lower() in SIGNATURES:
-            return "HTTP signatures", value
-        if name.lower() != b"authorization":
-            continue
-        scheme, _, rest = value.partition(b" ")
-        known = _OTHERS.get(scheme.lower())
-        if known is not None and not (scheme.lower() == b"oauth" and b"oauth_signature" not in rest):
-            return known, value
-    return None
 
 
 def signed_again(request: Unsigned, signing: Signing) -> tuple[bytes, Headers]:

@@ -14,7 +14,7 @@ from hark.bundle.events import LlmResponseEnd, SecretInjected
 from hark.policy.model import HostRule, Secret
 from mediator.authority import Destination
 from mediator.credentials import Broker, InjectedTarget, Refused
-from mediator.signing import Claim, Signing, Unsigned, ambiguous, claimed, other_scheme, signed_again
+from mediator.signing import Claim, Signing, Unsigned, ambiguous, claimed, signed_again
 from mediator.transcript import Headers
 from tests.mediator.rig import API, pair
 
@@ -113,26 +113,8 @@ def test_what_a_request_says_of_its_body_decides_how_it_can_be_signed(
     assert (claim.needs_body, claim.by_chunk) == (needs_body, by_chunk)
 
 
-@pytest.mark.parametrize(
-    ("value", "scheme"),
-    [
-        (b"SharedKey account:x", "Azure Shared Key"),
-        (b"GOOG4-HMAC-SHA256 Credential=x", "Google Cloud Storage HMAC"),
-        (b'OAuth oauth_consumer_key="x", oauth_signature="y"', "OAuth 1"),
-        (b'Hawk id="x", mac="y"', "Hawk"),
-        (b'Signature keyId="x",signature="y"', "HTTP signatures"),
-        (b"AWS x:y", "AWS Signature Version 2"),
-        (b"AWS4-ECDSA-P256-SHA256 Credential=x", "AWS Signature Version 4A"),
-    ],
-)
-def test_another_scheme_is_known_by_name(value: bytes, scheme: str) -> None:
-    assert other_scheme(((b"Authorization", value),)) == (scheme, value)
-
-
-@pytest.mark.parametrize("value", [b"Bearer x", b"Basic x", b"OAuth token", b"token x", b""])
-def test_what_is_not_signed_is_not_taken_for_it(value: bytes) -> None:
-    assert other_scheme(((b"Authorization", value),)) is None
-    assert claimed(((b"Authorization", value),), b"/?X-Amz-Date=1") is None
+def test_a_header_without_a_signature_claims_none() -> None:
+    assert claimed(((b"Authorization", b"Bearer x"),), b"/?X-Amz-Date=1") is None
 
 
 def keys(*hosts: str) -> tuple[Secret, Secret]:
@@ -164,6 +146,7 @@ def test_a_real_request_reaches_the_server_signed_with_the_real_key(kind: str) -
         (keys(API)[:1], {}, 'write `sigv4 = "ID"`'),
         (keys(API), {"X-Amz-Content-SHA256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"}, "each chunk of its body"),
         (keys(API), {"Authorization": f"AWS {STAND_IN[0]}:abc"}, "by AWS Signature Version 2"),
+        (keys(API), {"Signature-Input": 'a=("host")', "Signature": STAND_IN[0]}, "by HTTP signatures"),
         (keys(API), {"X-Key": STAND_IN[1], "Authorization": "x"}, "a key that signs, and is put nowhere"),
     ],
 )
