@@ -33,9 +33,10 @@ from hark.rerun.replaying import Asked, Replayed, Turns, pieces
 from hark.rerun.restaging import Given, giver_of, parsed, refuse_hostile, stage
 from hark.running.keeping import Place, find_place
 from hark.running.run import Run, Say
+from launcher.launch import launch
 from launcher.played import Played
 from launcher.report import NeverStarted
-from launcher.supervise import Boundary, launch
+from launcher.supervise import Boundary
 
 if TYPE_CHECKING:
     from hark.anchoring.making import Anchoring
@@ -285,8 +286,8 @@ class Forked(Replayed):
         return Outcome(
             recalled=told.recalled,
             signer=told.signer,
-            bundle=self.lies_at,
-            moved=self.is_moved,
+            bundle=self.delivery.lies_at,
+            moved=self.delivery.is_moved,
             turn=told.turn,
             policy=told.wanted.policy,
             branch=self._branch,

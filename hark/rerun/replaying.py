@@ -28,9 +28,9 @@ from hark.running.filing import Files
 from hark.running.keeping import Place, find_place
 from hark.running.run import Run, Say
 from launcher import offline
+from launcher.launch import launch
 from launcher.played import Piece, Played
 from launcher.report import NeverStarted
-from launcher.supervise import launch
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -359,8 +359,8 @@ class Replayed(Run):
         return Course(
             recalled=self._recalled,
             signer=signer,
-            bundle=self.lies_at,
-            moved=self.is_moved,
+            bundle=self.delivery.lies_at,
+            moved=self.delivery.is_moved,
             report=self.playback.report(),
             packets=self._packets,
             rules=self.rules,

@@ -27,18 +27,17 @@ from hark.plan.caller import home_of
 from hark.plan.preparation import Options, Prepared, prepare
 from hark.repeatable import determinism
 from hark.running import summary
+from hark.running.delivery import Delivery
 from hark.running.filing import Files
 from hark.running.keeping import Place, find_place
 from hark.running.parting import Parting
 from hark.running.serving import Serving
 from hark.running.trusting import files_for
+from launcher.launch import launch
 from launcher.report import Ended, NeverStarted
-from launcher.supervise import launch
 
 if TYPE_CHECKING:
-    from hark.bundle.deliver import Destination
     from hark.bundle.events import Event
-    from hark.bundle.tree_head import TreeHead
     from hark.bundle.writer import Writer
     from hark.plan.follow import Follower
     from hark.policy.model import Policy
@@ -121,14 +120,10 @@ class Run:
         self.left: Left | None = None
         self.is_kept = True
         """Whether what the agent worked on is there when it has ended."""
-        self.lies_at = place.path
-        """Where the record lies; elsewhere once it was moved."""
-        # Held open from before the agent starts, but opened after the fork: no process inside has it.
-        self.destination: Destination | None = None
+        self.delivery = Delivery(place, say)
 
     def play(self) -> int:
         """Record, start, wait, seal."""
-        from hark.bundle.deliver import Destination
         from hark.bundle.writer import Writer
         from hark.running import record
 
@@ -136,8 +131,7 @@ class Run:
         own = () if self.place.output is None else (self.place.output,)
         self.files = self.filed(self.broker, own)
         header = record.header(self.place.run_id, self.prepared, self.lineage())
-        if self.place.output is not None:
-            self.destination = Destination.open(self.place.output)
+        self.delivery.hold()
         self.began_at = self.beginning()
         try:
             writer = Writer.create(
@@ -487,42 +481,10 @@ class Run:
         return ended.status if sealed else EXIT_RECORDER
 
     def _seal(self, writer: Writer, reason: str, code: int) -> bool:
-        """Write the end, sign the file and move it; False if it stays unsealed."""
-        from hark.bundle.bounds import RunEnd
-
-        try:
-            writer.append(RunEnd(ended_at=time.time_ns(), exit_code=code, reason=reason))
-            sealed = writer.seal(reason, self.place.key)
-        except RecordError as error:
-            why = "" if str(error) == self.failure else f": {error}"  # else that was said already
-            self.failure = self.failure or f"the record was not sealed{why}"
-            self.say(f"the record was not sealed{why}; what there is lies in {self.lies_at}")
-            return False
-        if self.destination is not None:
-            try:
-                self.destination.deliver(self.lies_at)  # while the lock is held no clean-up takes it away
-            except RecordError as error:
-                self.say(str(error))
-                return False
-            self.lies_at = self.destination.path
-        writer.close()
-        self.say(f"recorded {sealed.leaf_count} events in {self.lies_at}")
-        self._anchor(self.lies_at, sealed.tree_head)
-        return True
-
-    @property
-    def is_moved(self) -> bool:
-        """Tell whether the record lies where it was asked for."""
-        return self.destination is None or self.lies_at == self.destination.path
-
-    def _anchor(self, path: str, head: TreeHead | None) -> None:
-        """Have the sealed file anchored where that was asked for, and say what came of it."""
-        if self.place.anchor is None or head is None:
-            return
-        from hark.anchoring.sealed import anchored
-
-        for sentence in anchored(path, self.place.key, self.place.anchor, head):
-            self.say(sentence)
+        """Write the end, sign the file and move it; False if it is not whole where it was asked for."""
+        whole = self.delivery.seal(writer, reason, code, said=self.failure)
+        self.failure = self.failure or self.delivery.failure
+        return whole
 
 
 def _date(ns: int) -> datetime:

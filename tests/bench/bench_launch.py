@@ -20,7 +20,7 @@ import sys, time
 started = time.perf_counter()
 sys.path.insert(0, {root!r})
 from launcher.plan import Access, Grant, Plan
-from launcher.supervise import launch
+from launcher.launch import launch
 from launcher.system import system_grants
 imported = time.perf_counter()
 if {preload}:

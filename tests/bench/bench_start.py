@@ -39,7 +39,7 @@ mark()
 import importlib.abc, importlib.machinery
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name != "launcher.supervise":
+        if name != "launcher.launch":
             return None
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path)

@@ -23,9 +23,10 @@ import launcher.build
 import launcher.network  # what the launcher's child would import after the change of user
 from hark.errors import HarkError
 from launcher import kernel
+from launcher.launch import launch
 from launcher.plan import Access, Grant, Plan
 from launcher.report import Ended, Facts
-from launcher.supervise import Boundary, launch
+from launcher.supervise import Boundary
 from launcher.system import system_grants
 from tests.fakes.gateway import FakeGateway
 from tests.support.user import UID

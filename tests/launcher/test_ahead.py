@@ -12,7 +12,7 @@ import pytest
 
 from launcher import ahead, network, wire
 from launcher.identity import agent_identity
-from launcher.supervise import launch
+from launcher.launch import launch
 from tests.launcher.rig import WHO, apart, become_ordinary, plan, project, shell
 from tests.support.waiting import until
 

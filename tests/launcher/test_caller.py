@@ -10,7 +10,7 @@ import pytest
 
 from hark.errors import ConfinementError
 from launcher.caller import inherited, settle_streams
-from launcher.supervise import launch
+from launcher.launch import launch
 from tests.launcher.rig import apart, plan, project, shell
 
 

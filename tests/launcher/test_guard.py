@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from launcher import guard
-from launcher.supervise import launch
+from launcher.launch import launch
 from tests.launcher.rig import become_ordinary, plan, project
 from tests.support.seat import Seat
 from tests.support.waiting import until

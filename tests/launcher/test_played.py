@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from launcher.intake import Kind
+from launcher.launch import launch
 from launcher.played import Piece, Played
-from launcher.supervise import launch
 from tests.launcher.rig import SYSTEM_PYTHON, apart, plan, project
 from tests.support.waiting import until
 

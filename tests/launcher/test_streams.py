@@ -73,7 +73,7 @@ except OSError as error: print(type(error).__name__)
         with project() as folder, tempfile.TemporaryFile() as out, open("/dev/null", "rb") as source:
             for number, descriptor in enumerate((source.fileno(), out.fileno(), slave)):
                 os.dup2(descriptor, number)
-            from launcher.supervise import launch
+            from launcher.launch import launch
 
             with launch(plan(folder, (SYSTEM_PYTHON, "-I", "-c", program))) as boundary:
                 boundary.start()
@@ -86,9 +86,9 @@ except OSError as error: print(type(error).__name__)
 
 
 def _readable() -> None:
-    from launcher import supervise
+    from launcher import launch
 
-    without(supervise, "write_only_terminals")()
+    without(launch, "write_only_terminals")()
 
 
 @pytest.mark.parametrize("background", [True, False])

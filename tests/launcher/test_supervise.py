@@ -16,9 +16,10 @@ import pytest
 
 from hark.errors import ConfinementError
 from launcher import build, kernel, landlock, network, seccomp, wire
+from launcher.launch import launch
 from launcher.plan import Access, Grant
 from launcher.report import Ended
-from launcher.supervise import Boundary, launch
+from launcher.supervise import Boundary
 from launcher.watch import Watch
 from tests.launcher.rig import (
     PATH,
@@ -306,25 +307,6 @@ def test_the_agent_is_held_until_start_and_files_come_with_it() -> None:
         early, out = apart(work)
     assert not early
     assert out == "CA\nALL\n"
-
-
-@pytest.mark.attack
-def test_launch_refuses_a_process_with_threads() -> None:
-    def work() -> str:
-        stop = threading.Event()
-        thread = threading.Thread(target=stop.wait)
-        thread.start()
-        try:
-            with project("root") as folder:
-                launch(plan(folder, ("/bin/true",)))
-        except RuntimeError as error:
-            return str(error)
-        finally:
-            stop.set()
-            thread.join()
-        return "launched"
-
-    assert "before the first thread" in apart(work)
 
 
 @pytest.mark.attack

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from launcher.supervise import launch
+from launcher.launch import launch
 from tests.launcher.rig import SYSTEM_PYTHON, WHO, become_ordinary, plan, project
 from tests.support.seat import Seat
 from tests.support.waiting import until

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from launcher import confine, kernel, landlock, mounts, outlet, seccomp
+from launcher.launch import launch
 from launcher.plan import Access, Grant
-from launcher.supervise import launch
 from tests.attacks.containment.programs import CALLER, TRY, as_root, inside, outside
 from tests.attacks.registry import Outcome, Verdict, add, attack
 from tests.launcher.rig import PATH, SYSTEM_PYTHON, apart, plan, project, run_here, without

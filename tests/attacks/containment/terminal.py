@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from launcher import kernel, supervise
-from launcher.supervise import launch
+from launcher.launch import launch
 from tests.attacks.containment.programs import CALLER
 from tests.attacks.registry import Outcome, add
 from tests.launcher.rig import SYSTEM_PYTHON, become_ordinary, plan, project, without
