@@ -131,6 +131,8 @@ class Table:
 
     def name_in(self, data: bytes) -> str | None:
         """Return the name of a pair that stands in `data` in any spelling, or None."""
+        if not self.longest:  # of a run without credentials, every event of which is asked about
+            return None
         text = normal(data)
         if not self.has(text):
             whole = folded(data)
