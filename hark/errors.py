@@ -6,6 +6,7 @@ Exit codes are those of the bundle format's "Exit codes" section.
 """
 
 import os
+import signal
 from typing import ClassVar
 
 
@@ -60,6 +61,17 @@ class ConfinementError(HarkError):
     """The host cannot confine the agent; the agent was not started."""
 
     exit_code: ClassVar[int] = 125
+
+
+class StoppedError(HarkError):
+    """A signal asked for the end before the agent was started."""
+
+    exit_code: ClassVar[int] = 130
+
+    def __init__(self, number: int) -> None:
+        self.status = 128 + number
+        """The exit code, as a shell reports the signal."""
+        super().__init__(f"{signal.Signals(number).name} came before the agent was started")
 
 
 class RecordError(HarkError):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from hark.errors import ConfinementError, HarkError
+from hark.errors import ConfinementError, HarkError, StoppedError
 from launcher import ahead, wire
 from launcher.beside import close_beside
 from launcher.doorway import Doorway
@@ -112,8 +112,11 @@ class Boundary:
         self._refused: list[str] = []
         self._unreached: list[str] = []
         self._replaced: dict[str, None] = {}
+        self._early: list[signal.Signals] = []
+        """What came before the agent, for which it waits."""
         self.begun = False
         """As of `launcher.surroundings`."""
+        self._inbox.open()
 
     def __enter__(self) -> Self:
         return self
@@ -192,6 +195,8 @@ class Boundary:
     def _await(self, word: str) -> wire.Message:
         """Read messages until one says `word`."""
         while word not in self._received:
+            if not self.begun:
+                self._wait_heeding()
             message = wire.receive(self._channel)
             if message.word == "failed":
                 kind, reason = message.fields
@@ -207,6 +212,24 @@ class Boundary:
             self._received[message.word] = message
         return self._received[word]
 
+    def heed(self) -> None:
+        """As of `launcher.surroundings`."""
+        self._early += self._inbox.read()
+        for number in self._early:
+            if number in TERMINATING:
+                raise StoppedError(number)
+
+    def _wait_heeding(self) -> None:
+        """Return when there is a message. Raises StoppedError."""
+        while True:
+            poll = select.poll()
+            for source in (self._channel, self._inbox.fileno()):
+                poll.register(source, select.POLLIN)
+            ready = dict(poll.poll())
+            self.heed()
+            if self._channel.fileno() in ready:
+                return
+
     def start(
         self,
         files: Mapping[str, bytes] | None = None,
@@ -215,14 +238,15 @@ class Boundary:
     ) -> None:
         """Execute the agent, with `files` shown to it beside the plan's; return when that has succeeded.
 
-        Where the plan says so, its input goes to `record` first. From here to `close` signals are taken over:
-        they are passed to the agent and end nothing here. `meanwhile` is done while it is being executed.
+        Where the plan says so, its input goes to `record` first. Signals are taken over from `launch` to
+        `close`: one that asks for the end is a StoppedError up to here, and from here on all are passed to
+        the agent and end nothing. `meanwhile` is done while it is executed.
         """
         ready = self._await("ready")
         self._await("init")
         self._end_ahead()  # in the run's user namespace it counts for limits.processes until it is reaped
         self._begin_input(record if self._plan.record_input else unrecorded, *ready.descriptors)
-        self._inbox.open()
+        self.heed()
         packed = wire.pack_files(files or {})
         try:
             wire.send(self._channel, "start", descriptors=(packed,))
@@ -298,6 +322,7 @@ class Boundary:
 
     def _relay_until_end(self) -> tuple[str, int, int] | None:
         """Return how the agent ended, and how many were left; None where process 1 ended without a word."""
+        self._pass_on()
         while True:
             ready = self._poll()
             if self._inbox.fileno() in ready:
@@ -343,7 +368,8 @@ class Boundary:
         return dict(poll.poll(min(timeouts, default=None)))
 
     def _pass_on(self) -> None:
-        for number in self._inbox.read():
+        came, self._early = [*self._early, *self._inbox.read()], []
+        for number in came:
             if number == signal.SIGWINCH:
                 if self._relay is not None:
                     self._relay.resize()

@@ -55,6 +55,10 @@ class Surroundings(Protocol):
         """Return the channel of `launcher.whose`; None where nobody knows whose a connection is."""
         ...
 
+    def heed(self) -> None:
+        """Raise StoppedError where a signal has asked for the end, and the agent was not started."""
+        ...
+
     def start(
         self, files: Mapping[str, bytes], record: Record, meanwhile: Callable[[], object] = bool
     ) -> None:

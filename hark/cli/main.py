@@ -17,7 +17,7 @@ from typing import Final, NoReturn, Protocol, cast
 
 from hark.cli import streams
 from hark.cli.spec import Args, Spec, parse, unknown
-from hark.errors import HarkError, UsageError
+from hark.errors import HarkError, StoppedError, UsageError
 
 COMMANDS: Final = (
     "run",
@@ -121,6 +121,8 @@ def _outcome(words: Sequence[str]) -> int:
         return EXIT_PIPE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except StoppedError as error:
+        return _fail(str(error), error.status)
     except HarkError as error:
         _trace_if_asked(error)
         return _fail(str(error), error.exit_code)

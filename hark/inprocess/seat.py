@@ -97,6 +97,9 @@ class Seat:
             raise OSError("the test said nothing of it")
         return found
 
+    def heed(self) -> None:
+        """Signals are the test's."""
+
     def start(
         self, files: Mapping[str, bytes], record: Record, meanwhile: Callable[[], object] = bool
     ) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from hark import starting
 from hark.bundle import outcome
 from hark.bundle.lineage import ORIGINAL, Lineage
-from hark.errors import ConfinementError, HarkError, LimitError, RecordError
+from hark.errors import ConfinementError, HarkError, LimitError, RecordError, StoppedError
 from hark.plan import policy_file, project
 from hark.plan.caller import home_of
 from hark.plan.preparation import Options, Prepared, prepare
@@ -217,7 +217,8 @@ class Run:
     def _refused(self, writer: Writer, error: HarkError) -> HarkError:
         """Put on the record that the agent never started, and return what is to be raised."""
         refusal = _refusal(error)
-        self._seal(writer, outcome.reason(outcome.NEVER_STARTED, str(error)), refusal.exit_code)
+        code = refusal.status if isinstance(refusal, StoppedError) else refusal.exit_code
+        self._seal(writer, outcome.reason(outcome.NEVER_STARTED, str(error)), code)
         return refusal
 
     def _broken(self, error: Exception) -> Ended:
@@ -322,11 +323,13 @@ class Run:
         roots = trust.host_roots(self.environ)
         ca = RunCA.create(_date(self.began_at), _date(self.latest()))
         for event in self.opening():
+            self.boundary.heed()
             writer.append(event)
         config, recorder, broker = self.config(roots), self.recorder(writer), self.broker or self.brokered()
         read_redirects(config.upstreams)
         ledger = ledger_of(config, recorder, broker, self.fail, self.reach)
         for event in () if self.files is None else self.files.opening():
+            self.boundary.heed()
             writer.append(event)
         for line in () if self.files is None else self.files.warned():
             self.say(line)
@@ -492,5 +495,6 @@ def _date(ns: int) -> datetime:
 
 
 def _refusal(error: HarkError) -> HarkError:
-    """Whatever goes wrong before the agent starts is a refusal; what exec says keeps its own code."""
-    return error if isinstance(error, (NeverStarted, ConfinementError)) else ConfinementError(str(error))
+    """Whatever goes wrong before the agent starts is a refusal; what exec or a signal says keeps its code."""
+    keeps = isinstance(error, (NeverStarted, ConfinementError, StoppedError))
+    return error if keeps else ConfinementError(str(error))

@@ -1,6 +1,10 @@
-"""hark killed in the middle: what crossed the boundary by then is in the file, whatever crossed last."""
+"""hark killed in the middle: what crossed the boundary by then is in the file, whatever crossed last.
+
+Asked to end at any other moment, it leaves a sealed file that says how far the run came.
+"""
 
 import json
+import signal
 import threading
 
 import pytest
@@ -49,3 +53,45 @@ def test_what_a_server_got_before_hark_was_killed_is_in_the_record(rootless: Des
     assert data.startswith(recorded)
     assert recorded.startswith(got)
     assert 0 < len(got) <= len(recorded)
+
+
+ASKED = """
+import os, signal, sys
+from hark.cli import main
+from hark.running.run import Run
+where, number = sys.argv.pop(1), int(sys.argv.pop(1))
+whole = getattr(Run, where)
+def asked(run, *rest):
+    os.kill(os.getpid(), number)
+    return whole(run, *rest)
+setattr(Run, where, asked)
+sys.exit(main.entry())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("where", ["opening", "recorder", "stands", "shown"])
+def test_who_asks_hark_to_end_before_the_agent_starts_has_a_sealed_record_that_says_so(
+    rootless: Desk, where: str, number: int
+) -> None:
+    ended = rootless.program(
+        ASKED, where, str(number), "run", "-o", rootless.bundle, "--", "touch", "started"
+    )
+    assert ended.returncode == 128 + number, ended.stderr
+    why = f"{signal.Signals(number).name} came before the agent was started"
+    assert ended.stderr.splitlines()[-1] == f"hark: {why}"
+    assert f'the run never started ("{why}")' in rootless.verdict()
+    assert not (rootless.project / "started").exists()
+
+
+@pytest.mark.parametrize("where", ["closing", "_looked_through", "_finish", "_seal", "tell"])
+def test_who_asks_hark_to_end_after_the_agent_has_keeps_nothing_from_being_sealed(
+    rootless: Desk, where: str
+) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        ended = rootless.program(
+            ASKED, where, str(int(number)), "run", "-o", rootless.bundle, "--", "sh", "-c", "exit 3"
+        )
+        assert ended.returncode == 3, ended.stderr
+        assert rootless.verdict().startswith("VERIFIED: the run ended with exit code 3, ")
+        rootless.bundle.unlink()

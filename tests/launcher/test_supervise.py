@@ -178,6 +178,23 @@ def test_a_terminating_signal_to_the_supervisor_reaches_the_agent_and_is_told_ap
 
 
 @pytest.mark.attack
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_terminating_signal_before_the_start_keeps_the_agent_from_starting(number: int) -> None:
+    result = shell("echo ran", before=lambda _boundary: os.kill(os.getpid(), number))
+    assert (result.error_kind, result.out, result.ended) == ("StoppedError", "", None)
+    assert result.error == f"{signal.Signals(number).name} came before the agent was started"
+
+
+@pytest.mark.attack
+def test_another_signal_before_the_start_waits_for_the_agent() -> None:
+    def early(boundary: Boundary) -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        boundary.heed()
+
+    assert shell(FOREVER, before=early).ended == Ended(signal=signal.SIGUSR1)
+
+
+@pytest.mark.attack
 def test_an_agent_that_handles_sigterm_ends_its_own_way_and_is_not_interrupted() -> None:
     script = "trap 'echo bye; exit 0' TERM; echo > up; while :; do sleep 0.05; done"
 
