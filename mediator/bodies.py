@@ -21,8 +21,7 @@ from mediator.entire import Entire, unmeasured
 from mediator.link import Link
 from mediator.minting import Mint, MintedText
 from mediator.scan import FoundError
-from mediator.sightings import Sighting, cookies_in
-from mediator.spelling import Place
+from mediator.sightings import cookies_in, sighting_in
 from mediator.substitution import MessageText, RequestText, place_of
 from mediator.transcript import Headers
 
@@ -151,10 +150,8 @@ def of_answer(
     stages = [_Told(way, link, answer=True)] if way else []
     if isinstance(way, AnswerBody) and link.broker.binds(link.target):
         stages.append(_Told(Files(link.broker), link, answer=True))
-    if body and minting is None and place_of(headers) is Place.JSON:
-        sighting = Sighting(lambda name: link.ledger.token_seen(link.target, "json", name))
-        return headers, Chain((*stages, sighting))
-    return headers, Chain(stages)
+    sighting = sighting_in(headers, partial(link.ledger.token_seen, link.target)) if body else None
+    return headers, Chain((*stages, sighting) if sighting else stages)
 
 
 def _searched(
@@ -181,9 +178,8 @@ def _played(link: Link, headers: Headers, minting: Minting | None, *, body: bool
     except PackedError:
         way = None
     again = _Passing(resizes=minting is not None or (way is not None and way.resizes))
-    if minting is None and place_of(headers) is Place.JSON:
-        return Chain((again, Sighting(lambda name: link.ledger.token_seen(link.target, "json", name))))
-    return Chain((again,))
+    sighting = sighting_in(headers, partial(link.ledger.token_seen, link.target))
+    return Chain((again, sighting) if sighting else (again,))
 
 
 class _Passing:

@@ -142,7 +142,7 @@ class McpMessage(NamedTuple):
 
 
 class TokenSeen(NamedTuple):
-    """An answer had what looks like a token; its name alone. `where`: minted, cookie, json.
+    """An answer had what looks like a token; its name alone. `where`: minted, cookie, json, form, xml.
 
     What was minted at a known endpoint became a credential of the run; of the rest the agent got the value.
     """

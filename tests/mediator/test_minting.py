@@ -135,8 +135,9 @@ def test_a_real_login_leaves_the_token_in_no_event_and_its_use_reaches_the_serve
     tokens = (TokenEndpoint(API, "/login", ("access_token", "refresh_token")),)
     policy = Policy(allow_hosts=(HostRule(API),), tokens=tokens)
     headers = [("Content-Type", "application/json"), ("Set-Cookie", "sid=0123456789abcdef0")]
+    answer = json.dumps(ANSWER | {"unnamed_token": "zz9-Plural8Zalpha7"}).encode()
     with pair(policy=policy) as (rig, upstream), rig.https() as client:
-        upstream.routes["/login"] = lambda call: call.reply(200, json.dumps(ANSWER).encode(), headers)
+        upstream.routes["/login"] = lambda call: call.reply(200, answer, headers)
         client.request("POST", "/login", body=b"code=1")
         got = json.loads(client.getresponse().read())
         client.request("GET", "/api", headers={"Authorization": f"Bearer {got['access_token']}"})
@@ -148,8 +149,9 @@ def test_a_real_login_leaves_the_token_in_no_event_and_its_use_reaches_the_serve
     assert TOKEN.encode() not in rig.recorder.bytes()
     assert REFRESH.encode() not in rig.recorder.bytes()
     seen = {(event.where, event.name) for event in rig.recorder.of(TokenSeen)}
-    assert seen == {("minted", "access_token"), ("minted", "refresh_token"), ("cookie", "sid")}
-    assert {token.where for token in summary.tokens} == {"minted", "cookie"}
+    minted = {("minted", "access_token"), ("minted", "refresh_token")}
+    assert seen == {*minted, ("cookie", "sid"), ("json", "unnamed_token")}
+    assert {token.where for token in summary.tokens} == {"minted", "cookie", "json"}
 
 
 def test_the_control_without_the_row_the_agent_and_the_record_get_the_token() -> None:
