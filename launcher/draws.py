@@ -13,11 +13,11 @@ The seed is that of the page's epoch: where a fork goes live it is another one, 
 
 import contextlib
 import errno
-import hashlib
 import os
 import struct
 from typing import Final
 
+from hark.sums import shake_256
 from launcher.pages import FOLDER, PAGE, PAGE_BYTES, epoch_in
 
 MOST_AT_ONCE: Final = 1 << 18  # the kernel too may return less; up to 256 bytes it does not
@@ -58,7 +58,8 @@ class Draws:
         number = self._counts.get(counted, 0)
         self._counts[counted] = number + 1
         seed = self._current()
-        return hashlib.shake_256(_LABEL + seed + struct.pack("<IQ", counted, number)).digest(length)
+        drawn: bytes = shake_256(_LABEL + seed + struct.pack("<IQ", counted, number)).digest(length)
+        return drawn
 
     def _current(self) -> bytes:
         if self._page < 0:

@@ -12,8 +12,8 @@ over a request (`mediator.signing`).
 
 import base64
 import binascii
+import os
 import re
-import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -90,7 +90,7 @@ class Broker:
         self, held: Iterable[Secret], run_key: bytes | None = None, *, later: Iterable[Secret] = ()
     ) -> None:
         """`later` are held when `exchange` is told so; until then they are looked for, and go nowhere."""
-        self._key = run_key or secrets.token_bytes(32)
+        self._key = run_key or os.urandom(32)
         self._lock = threading.Lock()
         self._held: tuple[Held, ...] = ()
         self._given = 0

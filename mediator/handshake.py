@@ -5,9 +5,9 @@ recorded; the agent's program learns from the answer that its offer was not take
 """
 
 import base64
-import hashlib
 from typing import Final
 
+from hark.sums import sha1
 from mediator.transcript import Headers
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
@@ -63,7 +63,7 @@ def answer_wrong(asked: Headers, answer: Headers) -> str:
 
 def accept(key: bytes) -> bytes:
     """Return the Sec-WebSocket-Accept that belongs to a key."""
-    return base64.b64encode(hashlib.sha1(key + _GUID, usedforsecurity=False).digest())
+    return base64.b64encode(sha1(key + _GUID).digest())
 
 
 def _is_key(value: bytes) -> bool:

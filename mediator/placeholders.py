@@ -8,8 +8,8 @@ import base64
 import binascii
 import json
 import math
+import random
 import re
-import secrets
 import string
 from typing import Final, Protocol
 
@@ -51,11 +51,11 @@ _OTHER: Final = re.compile(r"[a-z]{2,5}[0-9]{0,2}[-_](?=[A-Za-z0-9_.~+/=-]{20,}\
 so once in a hundred, and has told two to five letters then, of forty-three characters or so."""
 _JWT: Final = re.compile(r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}\.)([A-Za-z0-9_-]{32,})")
 _ESCAPING: Final = re.compile(r"(?:%[0-9a-fA-F]?|&)\Z")
-_SYSTEM: Final = secrets.SystemRandom()
+_SYSTEM: Final = random.SystemRandom()
 
 
 class Randomness(Protocol):
-    """What `placeholder_for` needs of a generator; `secrets.SystemRandom()` is one."""
+    """What `placeholder_for` needs of a generator; `random.SystemRandom()` is one."""
 
     def choice(self, seq: str, /) -> str:
         """Return one character of `seq`."""

@@ -8,8 +8,6 @@ Not done here: signatures over each chunk (`STREAMING-AWS4-HMAC-SHA256-PAYLOAD`)
 (`mediator.schemes`): a request with a placeholder in such a signature is refused.
 """
 
-import hashlib
-import hmac
 import posixpath
 import re
 from dataclasses import dataclass, field
@@ -120,10 +118,8 @@ def signed_again(request: Unsigned, signing: Signing) -> tuple[bytes, Headers]:
         payload,
     ))  # fmt: skip
     scope = b"/".join((*claim.scope, b"aws4_request"))
-    to_sign = b"\n".join(
-        (ALGORITHM, _moment(path, headers), scope, hashlib.sha256(canonical).hexdigest().encode())
-    )
-    signature = hmac.new(_key(signing), to_sign, hashlib.sha256).hexdigest().encode()
+    to_sign = b"\n".join((ALGORITHM, _moment(path, headers), scope, _sha256(canonical)))
+    signature = _hmac(_key(signing), to_sign).hex().encode()
     if claim.presigned:
         return path + b"&X-Amz-Signature=" + signature, headers
     shown = b"%s Credential=%s/%s, SignedHeaders=%s, Signature=%s" % (
@@ -152,14 +148,26 @@ def _key_id(headers: Headers) -> bytes:
 def _key(signing: Signing) -> bytes:
     key = b"AWS4" + signing.key
     for part in (*signing.claim.scope, b"aws4_request"):
-        key = hmac.new(key, part, hashlib.sha256).digest()
+        key = _hmac(key, part)
     return key
+
+
+def _hmac(key: bytes, data: bytes) -> bytes:
+    import hmac  # which loads OpenSSL: what nothing signs does without
+
+    return hmac.digest(key, data, "sha256")
+
+
+def _sha256(data: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest().encode()
 
 
 def _payload(claim: Claim, body: bytes | None) -> bytes:
     if claim.payload and (body is None or not _HASH.fullmatch(claim.payload)):
         return claim.payload
-    return hashlib.sha256(body or b"").hexdigest().encode()
+    return _sha256(body or b"")
 
 
 def _moment(path: bytes, headers: Headers) -> bytes:

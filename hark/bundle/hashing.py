@@ -5,12 +5,10 @@ from typing import Any, Final
 
 from blake3 import blake3
 
-try:
-    import _sha2 as _sums  # type: ignore[import-not-found, unused-ignore]  # where `hashlib` has it from: loading OpenSSL costs `hark verify` 2 ms more
-except ImportError:  # not promised by Python; what is, does the same
-    import hashlib as _sums  # type: ignore[no-redef, unused-ignore]
+from hark import sums
 
-sha256: Final[Any] = _sums.sha256
+sha256: Final[Any] = sums.sha256
+
 HASH_SIZE: Final = 32
 ZERO_HASH: Final = bytes(HASH_SIZE)
 """The chain value before the first frame, and the root of no leaves."""

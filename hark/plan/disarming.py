@@ -13,7 +13,6 @@ renamed is told.
 import contextlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -162,7 +161,7 @@ def _renamed(path: str) -> str:
     if os.path.realpath(folder) != folder:
         return ""
     for number in range(MAX_NAMES):
-        other = f"{path}{ASIDE}{f'-{secrets.token_hex(8)}' if number else ''}"
+        other = f"{path}{ASIDE}{f'-{os.urandom(8).hex()}' if number else ''}"
         if os.path.lexists(other):
             continue
         for mend in (False, True):

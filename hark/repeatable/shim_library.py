@@ -9,7 +9,6 @@ Nothing is refused for want of it: without it a run is recorded, and says that c
 import contextlib
 import errno
 import fcntl
-import hashlib
 import os
 import signal
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from hark.bundle.store import runs_directory
 from hark.places import within
+from hark.sums import blake2b
 
 if TYPE_CHECKING:
     from launcher.doctor import Finding
@@ -99,11 +99,12 @@ def found(environ: Mapping[str, str]) -> "Finding":
 
 def digest(*parts: str | bytes) -> str:
     """Name what was made from `parts`, none of which can be taken for another."""
-    hasher = hashlib.blake2b(digest_size=_NAME_BYTES)
+    hasher = blake2b(digest_size=_NAME_BYTES)
     for part in parts:
         data = os.fsencode(part)
         hasher.update(len(data).to_bytes(8) + data)
-    return hasher.hexdigest()
+    named: str = hasher.hexdigest()
+    return named
 
 
 def _compiler(writable: tuple[str, ...]) -> str | None:

@@ -6,8 +6,8 @@ bundle names as a placeholder and does not look like one of hark's is passed ove
 written it.
 """
 
+import random
 import re
-import secrets
 import string
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,6 +17,7 @@ from hark.policy.model import Secret, SecretSpec
 
 _MADE_BY_HARK: Final = re.compile(r"[!-~]{0,4096}hark[A-Za-z0-9]{20}[!-~]{0,16384}")
 _ALPHABET: Final = string.ascii_letters + string.digits
+_SYSTEM: Final = random.SystemRandom()
 
 
 def behind(
@@ -44,6 +45,6 @@ def stand_ins(specs: Iterable[SecretSpec], env: Mapping[str, str]) -> tuple[Secr
     for spec in specs:
         placeholder = env.get(spec.name, "")
         if _MADE_BY_HARK.fullmatch(placeholder) and placeholder not in found:
-            value = "".join(secrets.choice(_ALPHABET) for _ in placeholder)
+            value = "".join(_SYSTEM.choice(_ALPHABET) for _ in placeholder)
             found[placeholder] = Secret(spec.name, value, placeholder, spec.hosts, spec.surfaces, spec.sigv4)
     return tuple(found.values())
