@@ -3,8 +3,8 @@
 Certificates are valid from long before the run: a client whose clock is behind, or is a replay's, takes them.
 A replay's, and a fork's, are valid at the recorded time and at the real one: a program may read either.
 All leaves share one key, since each proves the same thing: that hark answers here. Importing this is cheap,
-and so is creating an authority, which every agent waits for: its own certificate is written out here. For the
-leaves `cryptography.x509` is loaded, when an agent connects.
+and so are creating an authority and a leaf, which agents wait for: certificates are written out here, without
+what loads `cryptography.x509`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hark.policy.host import is_address
-from mediator import der, lean
+from hark.sums import sha1
+from mediator import der
 
 if TYPE_CHECKING:
-    from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric.ec import (
         EllipticCurvePrivateKey,
         EllipticCurveSignatureAlgorithm,
     )
-    from cryptography.x509 import Certificate, CertificateBuilder
 
 BACKDATED: Final = timedelta(days=30)
 VALID: Final = timedelta(days=330)
@@ -37,6 +36,7 @@ PEM_LINE: Final = 48  # bytes, 64 characters: RFC 7468
 _CALLED: Final = ("hark", "hark run CA")
 _ECDSA_SHA256: Final = der.sequence(der.identifier("1.2.840.10045.4.3.2"))
 _P256: Final = der.sequence(der.identifier("1.2.840.10045.2.1"), der.identifier("1.2.840.10045.3.1.7"))
+_SERVER_AUTH: Final = der.identifier("1.3.6.1.5.5.7.3.1")
 _COORDINATE: Final = 32  # bytes, on that curve
 
 
@@ -60,21 +60,18 @@ class RunCA:
         self._key = key
         self._span = span
         self._der = certificate
-        self._leaves: dict[str, Certificate] = {}
+        self._leaves: dict[str, bytes] = {}
 
     @classmethod
     def create(cls, now: datetime, until: datetime | None = None) -> RunCA:
         """Make an authority as of `now` (timezone-aware), for a run that may be as late as `until`."""
         key, span = _new_key(), Span.of(now, until or now)
-        return cls(key, _signed(_to_be_signed(key, span), key), span)
+        return cls(key, _signed(_authority(key, span), key), span)
 
-    @cached_property
-    def certificate(self) -> Certificate:
-        """The authority's own certificate."""
-        lean.load_certificates()
-        from cryptography import x509
-
-        return x509.load_der_x509_certificate(self._der)
+    @property
+    def certificate(self) -> bytes:
+        """The authority's own certificate, in DER."""
+        return self._der
 
     @cached_property
     def leaf_key(self) -> EllipticCurvePrivateKey:
@@ -97,75 +94,32 @@ class RunCA:
         """Return this run's root and then the host's: what the agent's programs are shown as the roots."""
         return self.pem() + roots_pem
 
-    def leaf(self, host: str) -> Certificate:
-        """Return the certificate for an allowed canonical host. There are as many as the policy has hosts."""
+    def leaf(self, host: str) -> bytes:
+        """Return the certificate of an allowed canonical host, in DER. As many as the policy has are kept."""
         known = self._leaves.get(host)
         if known is None:
             known = self._leaves[host] = self._issue(host)
         return known
 
-    def _issue(self, host: str) -> Certificate:
-        lean.load_certificates()
-        from cryptography import x509
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.x509.oid import ExtendedKeyUsageOID
-
-        alternative: x509.GeneralName = x509.DNSName(host)
-        if is_address(host):
-            alternative = x509.IPAddress(ipaddress.ip_address(host))
-        public = self.leaf_key.public_key()
-        issuer = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
-        return (
-            _dated(x509.CertificateBuilder(), self._span)
-            .subject_name(_name(host if len(host) <= COMMON_NAME_MAX else "hark"))
-            .issuer_name(self.certificate.subject)
-            .public_key(public)
-            .add_extension(x509.SubjectAlternativeName([alternative]), critical=False)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_key_usage(), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer), critical=False
-            )
-            .sign(self._key, hashes.SHA256())
+    def _issue(self, host: str) -> bytes:
+        named = _name_in_der(_CALLED[0], host if len(host) <= COMMON_NAME_MAX else "hark")
+        whose, signs = _point(self.leaf_key), _key_id(_point(self._key))
+        extensions = (
+            _extension("2.5.29.17", der.sequence(_alternative(host)), critical=False),  # subjectAltName
+            _extension("2.5.29.19", der.sequence(), critical=True),  # basicConstraints: no authority
+            _extension("2.5.29.15", der.bits(b"\x80", unused=7), critical=True),  # keyUsage: digitalSignature
+            _extension("2.5.29.37", der.sequence(_SERVER_AUTH), critical=False),  # extKeyUsage
+            _extension("2.5.29.14", der.element(der.Tag.OCTET_STRING, _key_id(whose)), critical=False),
+            _extension("2.5.29.35", der.sequence(der.element(der.Tag.PLAIN_0, signs)), critical=False),
         )
+        return _signed(_to_be_signed(whose, named, self._span, extensions), self._key)
 
 
-def _dated(builder: CertificateBuilder, span: Span) -> CertificateBuilder:
-    from cryptography.x509 import random_serial_number
-
-    return (
-        builder.serial_number(random_serial_number()).not_valid_before(span.first).not_valid_after(span.last)
-    )
-
-
-def _name(common: str) -> x509.Name:
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
-
-    return x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, _CALLED[0]),
-            x509.NameAttribute(NameOID.COMMON_NAME, common),
-        ]
-    )
-
-
-def _key_usage() -> x509.KeyUsage:
-    from cryptography import x509
-
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=False,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+def _alternative(host: str) -> bytes:
+    """Return the host as a GeneralName (RFC 5280, 4.2.1.6)."""
+    if is_address(host):
+        return der.element(der.Tag.PLAIN_7, ipaddress.ip_address(host).packed)
+    return der.element(der.Tag.PLAIN_2, host.encode("ascii"))
 
 
 def _new_key() -> EllipticCurvePrivateKey:
@@ -193,28 +147,39 @@ def _ecdsa_sha256() -> EllipticCurveSignatureAlgorithm:
     return Ecdsa()
 
 
-def _to_be_signed(key: EllipticCurvePrivateKey, span: Span) -> bytes:
-    """Return the authority's certificate as it is signed (RFC 5280, 4.1): it may sign leaves, and no more."""
-    from hashlib import sha1
-
-    numbers, name = key.public_key().public_numbers(), _name_in_der(*_CALLED)
-    point = b"\x04" + numbers.x.to_bytes(_COORDINATE) + numbers.y.to_bytes(_COORDINATE)
-    key_id = sha1(point, usedforsecurity=False).digest()  # RFC 5280, 4.2.1.2 (1)
+def _authority(key: EllipticCurvePrivateKey, span: Span) -> bytes:
+    """Return the authority's own certificate as it is signed: it may sign leaves, and no more."""
+    point = _point(key)
     extensions = (
         _extension("2.5.29.19", der.sequence(der.TRUE, der.integer(0)), critical=True),  # basicConstraints
         _extension("2.5.29.15", der.bits(b"\x06", unused=1), critical=True),  # keyUsage: keyCertSign, cRLSign
-        _extension("2.5.29.14", der.element(der.Tag.OCTET_STRING, key_id), critical=False),
+        _extension("2.5.29.14", der.element(der.Tag.OCTET_STRING, _key_id(point)), critical=False),
     )
+    return _to_be_signed(point, _name_in_der(*_CALLED), span, extensions)
+
+
+def _to_be_signed(point: bytes, name: bytes, span: Span, extensions: tuple[bytes, ...]) -> bytes:
+    """Return what the authority signs (RFC 5280, 4.1), for a key given as its point."""
     return der.sequence(
         der.element(der.Tag.CONTEXT_0, der.integer(2)),  # v3
         der.integer(int.from_bytes(os.urandom(20)) >> 1),  # at most 20 octets, and positive
         _ECDSA_SHA256,
-        name,
+        _name_in_der(*_CALLED),
         der.sequence(der.time(span.first), der.time(span.last)),
         name,
         der.sequence(_P256, der.bits(point)),
         der.element(der.Tag.CONTEXT_3, der.sequence(*extensions)),
     )
+
+
+def _point(key: EllipticCurvePrivateKey) -> bytes:
+    numbers = key.public_key().public_numbers()
+    return b"\x04" + numbers.x.to_bytes(_COORDINATE) + numbers.y.to_bytes(_COORDINATE)
+
+
+def _key_id(point: bytes) -> bytes:
+    found: bytes = sha1(point, usedforsecurity=False).digest()  # RFC 5280, 4.2.1.2 (1)
+    return found
 
 
 def _extension(called: str, value: bytes, *, critical: bool) -> bytes:

@@ -25,6 +25,10 @@ class Tag(IntEnum):
     BMP_STRING = 0x1E
     SEQUENCE = 0x30
     SET = 0x31
+    PLAIN_0 = 0x80
+    """Of a context, and primitive."""
+    PLAIN_2 = 0x82
+    PLAIN_7 = 0x87
     CONTEXT_0 = 0xA0
     CONTEXT_3 = 0xA3
 

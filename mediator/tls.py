@@ -5,6 +5,7 @@ ends without close_notify, so that a client can tell it from one that is complet
 """
 
 import sys
+import warnings
 from typing import Any, Final
 
 from mitmproxy.connection import ConnectionState
@@ -13,7 +14,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.tls import ClientTLSLayer
 from mitmproxy.proxy.tunnel import TunnelState
 from mitmproxy.tls import TlsData
-from OpenSSL import SSL
+from OpenSSL import SSL, crypto
 
 from hark.errors import HarkError
 from mediator.ca import RunCA
@@ -187,11 +188,18 @@ class AgentContexts:
             known = SSL.Context(SSL.TLS_SERVER_METHOD)
             known.set_min_proto_version(SSL.TLS1_2_VERSION)
             known.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
-            known.use_certificate(self._ca.leaf(host))
+            _certify(known, self._ca.leaf(host))
             known.use_privatekey(self._ca.leaf_key)
             known.set_alpn_select_callback(_select)
             self._contexts[host] = known
         return known
+
+
+def _certify(context: SSL.Context, leaf: bytes) -> None:
+    """Give a context its certificate as it is: what OpenSSL would rather be given takes long to load."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.use_certificate(crypto.load_certificate(crypto.FILETYPE_ASN1, leaf))
 
 
 def check_name(data: TlsData, link: Link) -> None:

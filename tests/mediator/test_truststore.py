@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import pkcs12
 
 from mediator import trust, truststore
 from mediator.ca import RunCA
 
-ROOTS = [RunCA.create(datetime(2026, 3, day, tzinfo=UTC)).certificate for day in (1, 2, 3)]
-DERS = [root.public_bytes(Encoding.DER) for root in ROOTS]
+DERS = [RunCA.create(datetime(2026, 3, day, tzinfo=UTC)).certificate for day in (1, 2, 3)]
+ROOTS = [x509.load_der_x509_certificate(root) for root in DERS]
 
 
 def test_each_root_has_a_name_and_no_key() -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from unittest.mock import patch
 
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509 import DNSName
+from cryptography.x509 import DNSName, load_der_x509_certificate
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from mediator import ca, trust
@@ -40,7 +40,7 @@ def _server(root: RunCA) -> Iterator[int]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     key = root.leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     with tempfile.NamedTemporaryFile() as file:
-        file.write(key + root.leaf(API).public_bytes(Encoding.PEM))
+        file.write(key + ssl.DER_cert_to_PEM_cert(root.leaf(API)).encode())
         file.flush()
         context.load_cert_chain(file.name)
 
@@ -74,9 +74,9 @@ def _our_root_alone() -> AbstractContextManager[object]:
 
 
 def _accepts(authority: RunCA, clock: datetime) -> bool:
-    client = PolicyBuilder().store(Store([authority.certificate])).time(clock)
+    client = PolicyBuilder().store(Store([load_der_x509_certificate(authority.certificate)])).time(clock)
     try:
-        client.build_server_verifier(DNSName(API)).verify(authority.leaf(API), [])
+        client.build_server_verifier(DNSName(API)).verify(load_der_x509_certificate(authority.leaf(API)), [])
     except VerificationError:
         return False
     return True
@@ -88,7 +88,7 @@ def _clock_behind() -> Outcome:
     authority = RunCA.create(now)
     if not _accepts(authority, now + timedelta(minutes=1)):
         return Outcome(Verdict.UNKNOWN, "nor does one whose clock is right accept it")
-    detail = f"valid since {authority.leaf(API).not_valid_before_utc}"
+    detail = f"valid since {load_der_x509_certificate(authority.leaf(API)).not_valid_before_utc}"
     return Outcome.seen(detail, succeeded=not _accepts(authority, now - BEHIND))
 
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
 
+from cryptography import x509
+
 from hark.bundle import events as ev
 from hark.bundle.bounds import RunEnd
 from hark.replay import exchanges, recorded
@@ -167,7 +169,7 @@ def _either_way() -> AbstractContextManager[object]:
 def _of_today() -> Outcome:
     """Replay a run of long ago: is the certificate that its agent is shown from a later day?"""
     then, now = datetime(2001, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
-    first = ca.RunCA.create(then, now).certificate.not_valid_before_utc
+    first = x509.load_der_x509_certificate(ca.RunCA.create(then, now).certificate).not_valid_before_utc
     return Outcome.seen(f"valid from {first}", succeeded=first > then)
 
 
