@@ -5,6 +5,8 @@ on the way is not searched for garbage, since nearly all of it stays until the e
 """
 
 import gc
+import sys
+from typing import Any, cast
 
 from hark import deferring
 from hark.installation import isolate_imports
@@ -19,6 +21,14 @@ def begin() -> None:
 def hold_collector() -> None:
     """Search for no garbage until `release_collector`."""
     gc.disable()
+
+
+def leave_out_tls() -> None:
+    """Have the standard library's TLS loaded by nobody: a replay dials nothing, and who would does not load.
+
+    The agent is spoken to by another library. What has it loaded already keeps it.
+    """
+    sys.modules.setdefault("ssl", cast(Any, None))
 
 
 def make_networks() -> None:

@@ -23,13 +23,12 @@ from hark.policy.model import Address
 from mediator.authority import Destination
 from mediator.connect import ConnectError, through
 from mediator.proxy import Proxies, Proxy
-from mediator.transport import Streams, connected, drop, keep_alive
+from mediator.transport import READ_LIMIT, Streams, connected, drop, keep_alive
 from mediator.trust import certificates
 from mediator.upstream import Redirect, behind_proxy, dialable
 
 NEXT_ADDRESS_S: Final = 3.0  # a server with several addresses: a dead first one costs this
 LAST_ADDRESS_S: Final = 15.0  # as curl and browsers give up
-READ_LIMIT: Final = 1 << 18  # a read; the rest waits in the kernel, so memory is bounded
 
 
 class UpstreamTrust:

@@ -17,6 +17,7 @@ from hark.bundle.events import RUN_ENDED
 from hark.errors import UpstreamError
 from hark.policy.decide import appointed
 from hark.policy.model import Address
+from mediator import h2
 from mediator.authority import Destination
 from mediator.ca import RunCA
 from mediator.callers import CALLER
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from mediator.tunnel import Caller, Dial, Tunnel
 
 _PARTS: Final = (
-    "mediator.dial",
     "mitmproxy.connection",
     "mitmproxy.http",
     "mitmproxy.proxy.layers.http",
@@ -49,6 +49,7 @@ _PARTS: Final = (
     "mediator.anyof",
 )
 """What is loaded, in parts of some ten milliseconds each: between two of them it can be given up."""
+_DIALS: Final = "mediator.dial"
 FASTER_AFTER_S: Final = 1.0  # an agent that has ended by then never waited for it
 GOES_ON_S: Final = 0.05  # docs/format.md, kind 45: what is over by then has its head in its end alone
 RAGGED_S: Final = 0.3  # what an agent sent just before it ended still gets its answer recorded
@@ -248,16 +249,25 @@ class Engine:
     def _busy(self) -> bool:
         return any(connection.busy for connection in self._open)
 
+    def _parts(self) -> tuple[str, ...]:
+        return _PARTS if self._stays_played() else (_DIALS, *_PARTS)
+
+    def _stays_played(self) -> bool:
+        """Tell whether nothing is dialled. What is replayed seldom speaks HTTP/2: it is loaded if it does."""
+        return self._config.playback is not None and self._config.ahead is None
+
     def _load(self) -> AgentContexts | None:
         """Load it all; None where the run ends before that, and nobody waits."""
         from mediator import lean
 
         lean.prepare()  # before mitmproxy
-        lean.load_certificates()  # before OpenSSL's
-        for part in _PARTS:
+        lean.hide_certificates()  # before OpenSSL
+        for part in self._parts():
             if self._ending and not self._wanted:
                 return None
             importlib.import_module(part)
+        if not self._stays_played():
+            h2.load()
         from mediator.tls import AgentContexts
 
         return AgentContexts(self._ca)

@@ -19,7 +19,6 @@ from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection, SendH2Dat
 
 STREAM_WINDOW: Final = 1 << 19  # 40 Mbit/s to a server 100 ms away
 CONNECTION_WINDOW: Final = 1 << 24  # thirty-two streams may be stuck and the others still go on
-BACKED_UP: Final = 1 << 18  # four reads
 _FIRST_WINDOW: Final = 65535  # RFC 9113, 6.9.2
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mitmproxy.connection import Client, Connection, ConnectionState
 from mitmproxy.options import Options
@@ -27,16 +27,17 @@ from mitmproxy.utils import asyncio_utils
 from hark.bundle.events import AGENT_LEFT
 from hark.errors import HarkError, UpstreamError
 from hark.policy.decide import Deny
+from mediator import h2
 from mediator.authority import Destination
-from mediator.dial import READ_LIMIT, Dialler
-from mediator.flow import BACKED_UP
 from mediator.gated import BACKLOG_POLL_S, Gated
-from mediator.http import H2, AgentHttp, Drained
+from mediator.http import AgentHttp, Drained
 from mediator.link import Link
 from mediator.playback.answer import TurnHook
 from mediator.settled import SettledHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
 from mediator.transport import (
+    BACKED_UP,
+    READ_LIMIT,
     STALLED_S,
     Accepted,
     Streams,
@@ -46,6 +47,9 @@ from mediator.transport import (
     untaken,
     unwritten,
 )
+
+if TYPE_CHECKING:
+    from mediator.dial import Dialler
 
 IDLE_S: Final = 24 * 3600  # a model may think for long, and the run's end closes what is left
 NOTHING_IN_COMMON: Final = ("no application protocol", "TLS failed (unknown reason)")
@@ -94,7 +98,7 @@ class AgentConnection(ConnectionHandler):
         first: bytes,
         link: Link,
         contexts: AgentContexts,
-        dialler: Callable[[], Dialler],
+        dialler: "Callable[[], Dialler]",
     ) -> None:
         client = Client(
             peername=writer.get_extra_info("peername"),
@@ -336,11 +340,11 @@ class AgentConnection(ConnectionHandler):
 
     async def _dialled(self, target: Destination, *, tls: bool) -> Streams:
         """Connect. HTTP/2 is offered where the agent speaks it, and to a server that takes nothing else."""
-        h2 = self.client.alpn == H2
+        multiplexed = self.client.alpn == h2.ALPN
         try:
-            return await self._dialler().dial(target, tls=tls, h2=h2)
+            return await self._dialler().dial(target, tls=tls, h2=multiplexed)
         except UpstreamError as error:
-            if h2 or not tls or not any(words in str(error) for words in NOTHING_IN_COMMON):
+            if multiplexed or not tls or not any(words in str(error) for words in NOTHING_IN_COMMON):
                 raise
         return await self._dialler().dial(target, tls=True, h2=True)
 
@@ -369,7 +373,7 @@ class AgentConnection(ConnectionHandler):
         """Wait until what one side said can be written on."""
         if not from_agent:
             await self._drained(self.client)
-        elif self.client.alpn != H2:
+        elif self.client.alpn != h2.ALPN:
             for connection in [other for other in self.transports if other is not self.client]:
                 await self._drained(connection)
         else:

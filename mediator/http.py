@@ -6,7 +6,7 @@ connection is used again only for the same host, port and scheme of the same age
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from mitmproxy.connection import Connection, ConnectionState, Server
 from mitmproxy.proxy import commands, events, layer
@@ -25,17 +25,19 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders, RequestProtocolE
 
 from hark.bundle.events import AGENT_LEFT
 from hark.policy.decide import Deny
+from mediator import h2
 from mediator.exchange import Exchange
-from mediator.flow import BACKED_UP
 from mediator.link import Link
 from mediator.playback.answer import PlayedServer
 from mediator.playback.playback import Playback
 from mediator.stream import Stream
 from mediator.together import together
+from mediator.transport import BACKED_UP
 from mediator.wire import AgentHttp1, UpstreamHttp1
-from mediator.wire_h2 import AgentHttp2, UpstreamHttp2
 
-H2 = b"h2"
+if TYPE_CHECKING:
+    from mediator.wire_h2 import UpstreamHttp2
+
 MAX_AHEAD: Final = 1 << 18  # of requests sent before the answer to an earlier one
 MAX_BACKLOG: Final = 4  # pieces of 256 KiB that may wait for connections to be made
 MAX_PLAYED: Final = 1 << 20  # that waits for windows: more than what waited when it was recorded
@@ -53,14 +55,14 @@ class Drained(events.ConnectionEvent):
 class UpstreamStart(layer.Layer):
     """Opens one connection to the real server and becomes the protocol that was agreed on."""
 
-    spoken: UpstreamHttp1 | UpstreamHttp2 | None = None
+    spoken: "UpstreamHttp1 | UpstreamHttp2 | None" = None
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         server = self.context.server
         error = yield commands.OpenConnection(server)
         if not error:
             self.spoken = spoken = (
-                UpstreamHttp2(self.context) if server.alpn == H2 else UpstreamHttp1(self.context)
+                h2.server_side()(self.context) if server.alpn == h2.ALPN else UpstreamHttp1(self.context)
             )
             self._handle_event = spoken.handle_event  # type: ignore[method-assign]  # of what waits by now
             self.handle_event = spoken.handle_event  # type: ignore[method-assign]
@@ -128,7 +130,7 @@ class AgentHttp(HttpLayer):
         Only for a server that speaks HTTP/1; in HTTP/2 it is told by its windows.
         """
         agent = self.connections.get(self.context.client)
-        if not isinstance(agent, AgentHttp2) or server.alpn == H2:
+        if not h2.is_agent_side(agent) or server.alpn == h2.ALPN:
             return False
         return any(
             agent.flow.waiting(exchange.stream_id) > BACKED_UP
@@ -142,18 +144,23 @@ class AgentHttp(HttpLayer):
 
     def _handled(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start):
-            spoken = AgentHttp2 if self.context.client.alpn == H2 else AgentHttp1
-            made = spoken(self.context.fork(), self._malformed)
-            self.connections[self.context.client] = made
-            if isinstance(made, AgentHttp2):
-                made.flow.stuck = self._stuck_at_server
-        if isinstance(event, events.DataReceived) and event.connection in self.connections:
+            yield from self.event_to_child(self._agent(), event)
+        elif isinstance(event, events.DataReceived) and event.connection in self.connections:
             yield from self.event_to_child(self.connections[event.connection], event)
         elif not isinstance(event, Drained):
             yield from super()._handle_event(event)
         if isinstance(event, events.ConnectionClosed):
             self._forget(event.connection)
         yield from self._release()
+
+    def _agent(self) -> layer.Layer:
+        """Make what speaks with the agent."""
+        spoken = h2.agent_side() if self.context.client.alpn == h2.ALPN else AgentHttp1
+        made = spoken(self.context.fork(), self._malformed)
+        self.connections[self.context.client] = made
+        if h2.is_agent_side(made):
+            made.flow.stuck = self._stuck_at_server
+        return made
 
     def event_to_child(self, child: layer.Layer, event: events.Event) -> layer.CommandGenerator[None]:
         """Pass an event on and carry out what comes of it, as mitmproxy does but told apart by type."""
@@ -221,7 +228,7 @@ class AgentHttp(HttpLayer):
     def _windowed(self, exchange: Stream) -> bool:
         """Tell whether some of an answer waits for the agent's windows."""
         agent = self.connections.get(self.context.client)
-        return isinstance(agent, AgentHttp2) and bool(agent.flow.waiting(exchange.stream_id))
+        return h2.is_agent_side(agent) and bool(agent.flow.waiting(exchange.stream_id))
 
     def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
         """Give an exchange a connection: one that is idle or multiplexed, or a new one; or the recording."""
@@ -240,18 +247,22 @@ class AgentHttp(HttpLayer):
                 return
             if self._leaves(connection):
                 continue
-            if connection.connected and (connection.alpn == H2 or self.context.client.alpn != H2):
+            if connection.connected and self._fits_protocol(connection):
                 self.command_sources.pop(event)
                 yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (connection, None)))
                 return
         yield from self._open(event)
+
+    def _fits_protocol(self, server: Connection) -> bool:
+        """Tell whether what an agent says in HTTP/2 can be said there."""
+        return server.alpn == h2.ALPN or self.context.client.alpn != h2.ALPN
 
     def _idle(self) -> Connection | None:
         """Return the connection that an exchange gets at once, if there is one: what most get."""
         for connection, spoken in self.connections.items():
             if type(connection) is Server and not isinstance(spoken, PlayedServer):
                 waits = connection in self.waiting_for_establishment or self._leaves(connection)
-                fits = connection.connected and (connection.alpn == H2 or self.context.client.alpn != H2)
+                fits = connection.connected and self._fits_protocol(connection)
                 return connection if fits and not waits else None
         return None
 
@@ -272,7 +283,7 @@ class AgentHttp(HttpLayer):
     def backed_up(self, stream_id: int) -> bool:
         """Tell whether so much of an answer waits for the agent's windows that no more is played."""
         agent = self.connections.get(self.context.client)
-        return isinstance(agent, AgentHttp2) and agent.flow.waiting(stream_id) > MAX_PLAYED
+        return h2.is_agent_side(agent) and agent.flow.waiting(stream_id) > MAX_PLAYED
 
     def register_connection(self, command: RegisterHttpConnection) -> layer.CommandGenerator[None]:
         """Tell the exchanges that waited; a connection that failed is not tried again for later ones."""
@@ -294,17 +305,17 @@ class AgentHttp(HttpLayer):
         """Let go on what was held up."""
         for connection, spoken in list(self.connections.items()):
             inner = spoken.spoken if isinstance(spoken, UpstreamStart) else spoken
-            if not isinstance(inner, (AgentHttp2, UpstreamHttp2)):
-                continue
-            if isinstance(inner, UpstreamHttp2):
+            if h2.is_server_side(inner):
                 inner.flow.stuck = partial(self._stuck_at_agent, inner)
+            elif not h2.is_agent_side(inner):
+                continue
             if inner.flow.release():
                 yield commands.SendData(connection, inner.flow.data_to_send())
 
     def _leaves(self, connection: Connection) -> bool:
         start = self.connections.get(connection)
         spoken = start.spoken if isinstance(start, UpstreamStart) else None
-        return isinstance(spoken, UpstreamHttp2) and spoken.leaving
+        return h2.is_server_side(spoken) and spoken.leaving
 
     def _stuck_at_server(self, stream_id: int) -> bool:
         exchange = cast(Exchange | None, self.streams.get(stream_id))
@@ -315,12 +326,12 @@ class AgentHttp(HttpLayer):
             return bool(exchange.backlog)
         start = self.connections.get(server)
         spoken = start.spoken if isinstance(start, UpstreamStart) else None
-        waits = spoken.waiting(stream_id) if isinstance(spoken, UpstreamHttp2) else 0
+        waits = spoken.waiting(stream_id) if h2.is_server_side(spoken) else 0
         return max(waits, self._unsent(server)) > BACKED_UP  # who has wide windows need not read either
 
-    def _stuck_at_agent(self, spoken: UpstreamHttp2, ours: int) -> bool:
+    def _stuck_at_agent(self, spoken: "UpstreamHttp2", ours: int) -> bool:
         agent = self.connections.get(self.context.client)
-        return isinstance(agent, AgentHttp2) and (
+        return h2.is_agent_side(agent) and (
             agent.flow.waiting(spoken.their_stream_id.get(ours, 0)) > BACKED_UP
         )
 

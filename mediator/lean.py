@@ -7,11 +7,11 @@ is replaced whole, by classes that cannot be instantiated, so that a way into on
 loaded already, mitmproxy stays as it is. Of wsproto its frames can still be imported, and no more.
 """
 
-import re
 import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 _LAYERS: Final = "mitmproxy.proxy.layers"
 _STAND_INS: Final = {
@@ -26,12 +26,15 @@ _STAND_INS: Final = {
     f"{_LAYERS}.dns": ("DNSLayer",),
     f"{_LAYERS}.websocket": ("WebsocketLayer",),
     "mitmproxy.websocket": ("WebSocketData", "WebSocketMessage"),
+    "mitmproxy.certs": ("Cert", "DHParams"),
+    f"{_LAYERS}.http._http2": ("Http2Client", "Http2Server"),
 }
+_HTTP2: Final = f"{_LAYERS}.http._http2"
 _YAML: Final = ("ruamel", "ruamel.yaml")
 _NAMED_ALONE: Final = ("certifi", "wsproto.handshake")
 """Modules that are imported for what is never called."""
 _FRAMES: Final = "wsproto"
-_NAMES: Final = "cryptography.x509.name"
+_WRITTEN: Final = ("Encoding", "KeySerializationEncryption", "NoEncryption", "PrivateFormat", "PublicFormat")
 
 
 def prepare() -> None:
@@ -47,6 +50,13 @@ def prepare() -> None:
         _hollow(_FRAMES)
         for name in _NAMED_ALONE:
             sys.modules[name] = ModuleType(name, "Not part of hark.")
+
+
+def let_http2_in() -> None:
+    """Have mitmproxy's HTTP/2 loaded by whoever asks for it next. Who has asked before has the stand-in."""
+    stands = sys.modules.get(_HTTP2)
+    if stands is not None and stands.__spec__ is None:
+        del sys.modules[_HTTP2]
 
 
 def _hollow(name: str) -> None:
@@ -65,29 +75,36 @@ def _class(name: str, module: str) -> type:
     return type(name, (), {"__init__": refuse, "__module__": module})
 
 
-class _Unread:
-    """Stands for a pattern that nothing is matched with."""
+class _Face(ModuleType):
+    """Some names of a module that is not loaded. Who asks for another has all of it loaded, and gets that."""
 
-    def match(self, *_args: object, **_named: object) -> NoReturn:
-        raise RuntimeError("reading a certificate's name is no part of hark")
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # which nobody asks for but to look at modules
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
 
 
-def load_certificates() -> None:
-    """Load what certificates are made with, but for the pattern that reads their names written as text.
+def hide_certificates() -> None:
+    """Have OpenSSL loaded without what makes and reads certificates, until somebody does either by it.
 
-    It covers all of Unicode, and compiling it takes a quarter of the whole. hark reads no names.
+    That takes as long to load as all the rest of TLS. hark writes its own (`mediator.ca`), and reads none.
     """
-    if _NAMES in sys.modules:
-        return
-    compiled = re.compile
+    import cryptography
+    from cryptography.hazmat import primitives
+    from cryptography.hazmat.bindings._rust import ObjectIdentifier
+    from cryptography.hazmat.primitives import _serialization
 
-    def compile_but_one(pattern: Any, flags: int = 0) -> Any:
-        if flags & re.VERBOSE and sys._getframe(1).f_globals.get("__name__") == _NAMES:  # noqa: SLF001
-            return _Unread()
-        return compiled(pattern, flags)
+    _show("cryptography.x509", cryptography, {"ObjectIdentifier": ObjectIdentifier})
+    written = {one: getattr(_serialization, one) for one in _WRITTEN}
+    _show("cryptography.hazmat.primitives.serialization", primitives, written)
 
-    re.compile = compile_but_one  # of other threads too, for whom nothing changes
-    try:
-        import cryptography.x509  # noqa: F401
-    finally:
-        re.compile = compiled
+
+def _show(name: str, package: ModuleType, known: dict[str, Any]) -> None:
+    """Put a face in the place of a module of a package, unless the module is there."""
+    spec = PathFinder.find_spec(name, package.__path__)
+    if name not in sys.modules and spec is not None:
+        sys.modules[name] = face = _Face(name)
+        face.__path__ = list(spec.submodule_search_locations or ())
+        vars(face).update(known)

@@ -37,7 +37,7 @@ from mediator.origin import Origin, original_destination
 from mediator.recording import ledger_of
 from mediator.resolver import Resolver
 from mediator.standing import Standing
-from mediator.transport import listening
+from mediator.transport import READ_LIMIT, listening
 from mediator.upstream import read_redirects
 from mediator.wall import local_now
 from mediator.watcher import Watcher
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from mediator.playback.playback import Playback
     from mediator.publish import Opened, Ports
 
-READ_LIMIT: Final = 1 << 18  # as for upstreams: the rest waits in the kernel
 BACKLOG: Final = 4096  # the kernel's own ceiling; a connection beyond it waits a second for its next try
 CHECK_S: Final = 1.0  # between looks at the clock: rules are written in minutes
 DRAIN_S: Final = 1.0  # ceiling for reading what was sent before the end; an agent that is gone sends no more

@@ -4,14 +4,16 @@ import asyncio
 import contextlib
 import fcntl
 import socket
-import ssl
 import struct
 import termios
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mediator.decrypted import by_buffer
+if TYPE_CHECKING:
+    import ssl
 
+READ_LIMIT: Final = 1 << 18  # a read; the rest waits in the kernel, so memory is bounded
+BACKED_UP: Final = READ_LIMIT  # four reads of TLS
 KEEPALIVE_S: Final = 30  # NATs forget a silent connection after some minutes, a model may think for twenty
 _KEEPALIVE_PROBES: Final = 6
 STALLED_S: Final = 600.0
@@ -70,9 +72,11 @@ class Streams(NamedTuple):
 
 
 async def connected(
-    address: str, port: int, *, tls: ssl.SSLContext | None, name: str | None, limit: int
+    address: str, port: int, *, tls: "ssl.SSLContext | None", name: str | None, limit: int
 ) -> Streams:
     """Connect. Raises OSError and ssl.SSLError."""
+    from mediator.decrypted import by_buffer  # loads TLS, which a replay does without
+
     loop = asyncio.get_running_loop()
     reader = Reader(limit=limit, loop=loop)
     protocol = asyncio.StreamReaderProtocol(reader, loop=loop)

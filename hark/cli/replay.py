@@ -41,6 +41,7 @@ def run(args: Args) -> int:
 
     starting.begin()
     starting.hold_collector()
+    starting.leave_out_tls()
     starting.make_networks()
     from dataclasses import replace
 

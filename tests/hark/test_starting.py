@@ -42,3 +42,16 @@ def test_garbage_is_searched_for_again_but_not_among_what_was_loaded():
 def test_who_held_no_collector_releases_none():
     released = "before = gc.get_freeze_count(); starting.release_collector(); "
     assert said(f"{released} print(gc.isenabled(), gc.get_freeze_count() - before)") == ["True", "0"]
+
+
+ASYNCIO = "import asyncio\nasyncio.run(asyncio.sleep(0))\nfrom asyncio import sslproto\n"
+FOUND = "print('_ssl' in sys.modules, sslproto.ssl is None)"
+
+
+def test_a_replay_leaves_the_standard_librarys_tls_out():
+    assert said(f"starting.leave_out_tls()\n{ASYNCIO}{FOUND}") == ["False", "True"]
+    assert said(ASYNCIO + FOUND) == ["True", "False"]
+
+
+def test_tls_that_is_there_stays():
+    assert said(f"import ssl\nstarting.leave_out_tls()\n{ASYNCIO}{FOUND}") == ["True", "False"]

@@ -59,30 +59,36 @@ def test_a_way_into_a_stand_in_fails(name: str) -> None:
     )
 
 
-CERTIFICATE = """
-import re
-from datetime import UTC, datetime
-from mediator import lean
-compiled = re.compile
-{load}
-from mediator.ca import RunCA
-from cryptography import x509
-ca = RunCA.create(datetime.now(UTC))
-name = x509.load_pem_x509_certificate(ca.pem()).subject
-print(name.rfc4514_string(), re.compile is compiled, re.compile("a", re.VERBOSE).match("a") is not None)
-try:
-    print(x509.Name.from_rfc4514_string("CN=a").rfc4514_string())
-except RuntimeError as error:
-    print(error)
+PRIMITIVES = "cryptography.hazmat.primitives"
+TLS = """
+import sys
+from mediator import h2, lean
+lean.prepare()
+lean.hide_certificates()
+import mediator.tls
+whole = ("cryptography.x509.base", "cryptography.hazmat.primitives.serialization.ssh", "h2.connection")
+print([name in sys.modules for name in whole])
+{then}
+print([name in sys.modules for name in whole])
 """
 
 
 @pytest.mark.parametrize(
-    ("load", "read"),
+    ("then", "loaded"),
     [
-        ("lean.load_certificates()", "reading a certificate's name is no part of hark"),
-        ("import cryptography.x509", "CN=a"),
+        ("from cryptography.x509 import ObjectIdentifier", [False] * 3),
+        ("from cryptography.hazmat.primitives.serialization import Encoding", [False] * 3),
+        ("from cryptography import x509; x509.load_der_x509_certificate", [True, False, False]),
+        ("from cryptography.x509 import Name", [True, False, False]),
+        (f"from {PRIMITIVES} import serialization as s; s.load_der_private_key", [False, True, False]),
+        ("h2.agent_side(), h2.server_side()", [False, False, True]),
     ],
 )
-def test_certificates_are_made_without_what_reads_their_names(load: str, read: str) -> None:
-    assert said(CERTIFICATE.format(load=load)) == f"CN=hark run CA,O=hark True True\n{read}"
+def test_what_is_hidden_is_loaded_by_whoever_asks_for_it(then: str, loaded: list[bool]) -> None:
+    assert said(TLS.format(then=then)) == f"{[False] * 3}\n{loaded}"
+
+
+def test_what_was_loaded_is_not_hidden() -> None:
+    loaded = "from cryptography import x509\nfrom mediator import lean\nlean.hide_certificates()\n"
+    same = "import sys\nprint(sys.modules['cryptography.x509'] is x509, x509.Name.__name__)"
+    assert said(loaded + same) == "True Name"
