@@ -113,6 +113,10 @@ _LANDLOCK: Final = {
     errno.EPERM: "Landlock is forbidden, as by an old container runtime's seccomp profile: update it, or "
     "docker run --security-opt seccomp=unconfined",
 }
+_SECCOMP: Final = {
+    errno.ENOSYS: "there are no system call filters",
+    errno.EINVAL: "system calls under a filter cannot be asked about",
+}
 _PROCESS: Final = {
     errno.EAGAIN: "raise the limit of processes: ulimit -u, or TasksMax= of the unit",
     errno.EMFILE: "raise the limit of open files: ulimit -n 1024",
@@ -150,6 +154,11 @@ def explain(step: str, error: OSError) -> str:
         return _LANDLOCK.get(error.errno or 0, f"cannot use Landlock: {error.strerror}")
     if step == "network":
         return _network(error)
+    if step == "seccomp" and error.errno in _SECCOMP:
+        return (
+            f"{_STEPS[step]} ({_detail(error)}): {_SECCOMP[error.errno]}; use Linux 5.12 or newer with "
+            "CONFIG_SECCOMP_FILTER, and in a container another runtime"
+        )
     what, detail = _STEPS.get(step, f"cannot {step} the agent"), _detail(error)
     if error.errno == errno.EPERM and str(error.filename).startswith("mount proc"):
         return (

@@ -23,6 +23,7 @@ from typing import Final, NoReturn
 
 from hark.shebang import SHEBANG_BYTES, shebang
 from launcher import ceilings, kernel, landlock, refusals, seccomp, wire
+from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.plan import Plan
 from launcher.view import View
@@ -70,12 +71,15 @@ def become(agent: Agent) -> NoReturn:
             kernel.no_address_randomisation()
         step = "set the policy's limits"
         ceilings.impose(agent.plan.limits, doorway=bool(agent.plan.published))
-        step = "install the system call filter"
+        step = "seccomp"
         listener = seccomp.install(agent.filter, listen=not agent.plan.nested, unheard=agent.unheard)
         if listener is not None:
             refusals.hand_over(agent.status, listener)
     except BaseException as error:  # noqa: BLE001  (whatever it is: this process must not go on)
-        _report(agent.status, wire.CONFINEMENT, f"cannot {step}: {error}")
+        why = f"cannot {step}: {error}"
+        if step == "seccomp" and isinstance(error, OSError):
+            why = explain(step, error)
+        _report(agent.status, wire.CONFINEMENT, why)
     _execute(agent)
 
 
