@@ -37,6 +37,17 @@ def test_a_refused_sandbox_is_named_with_its_setting_and_works_with_it(at: Desk)
     assert "refused" not in nested.stderr
 
 
+@needs_bwrap
+def test_a_nested_sandbox_has_every_namespace_but_that_of_control_groups(at: Desk):
+    policy = outside(at, "[sandbox]\nnested = true\n")
+    others = " ".join(f"--unshare-{kind}" for kind in ("user", "pid", "net", "ipc", "uts"))
+    bwrap = "bwrap --ro-bind / / --dev /dev --proc /proc {} sh -c 'echo $$'"
+    assert ok(run(at, policy, "--", "sh", "-c", bwrap.format(others))).stdout == "2\n"
+    assert (
+        run(at, policy, "--", "sh", "-c", bwrap.format("--unshare-all")).returncode == 1
+    )  # as docs/policy.md says
+
+
 def test_a_nested_run_that_could_not_keep_a_secret_is_refused(at: Desk):
     at.write(".env", "KEY=1")
     refused = ok(run(at, outside(at, "[sandbox]\nnested = true\n"), "--", "true"), 125)
