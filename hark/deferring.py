@@ -10,16 +10,42 @@ The constructor of a named tuple is one line that the standard library compiles 
 class costs. It differs from another of as many fields by their names alone: it is compiled once for each
 number of fields, and copied with the names of each.
 
+The module that tells dataclasses the annotations of their classes (`inspect`) takes as long to load as all of
+them: it is loaded by whoever asks it for more.
+
 Not done here: docstrings made up from a signature, for classes that have none. Nobody reads them.
 """
 
 import collections
 import copy
-import dataclasses
+import sys
 from collections.abc import Callable
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, Final
+
+from hark import faces
+
+
+def _annotations(asked: Any, **more: Any) -> dict[str, Any]:
+    """Stand in for `inspect.get_annotations`: of a class it needs nothing else of its module."""
+    if isinstance(asked, type) and not more:
+        return dict(vars(asked).get("__annotations__", {}))
+    return dict(faces.whole("inspect").get_annotations(asked, **more))
+
+
+def _is_coroutine(asked: Any) -> bool:
+    """Stand in for `inspect.iscoroutinefunction`: plain functions are asked themselves."""
+    if type(asked) is FunctionType and not vars(asked):
+        return bool(asked.__code__.co_flags & CO_COROUTINE)
+    return bool(faces.whole("inspect").iscoroutinefunction(asked))
+
+
+CO_COROUTINE: Final = 0x80  # as `inspect` has it
+if sys.version_info[:2] == (3, 13):  # others do it in another way
+    faces.show("inspect", {"get_annotations": _annotations, "iscoroutinefunction": _is_coroutine})
+
+import dataclasses  # noqa: E402  # which asks it for the annotations of each class, and for nothing else
 
 _BUILDER: Final[Any] = getattr(dataclasses, "_FuncBuilder", None)
 _METHOD: Final = "add_fns_to_class"

@@ -8,10 +8,12 @@ loaded already, mitmproxy stays as it is. Of wsproto its frames can still be imp
 """
 
 import sys
-from importlib import import_module
+from collections.abc import Mapping
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, Final
+
+from hark import faces
 
 _LAYERS: Final = "mitmproxy.proxy.layers"
 _STAND_INS: Final = {
@@ -75,17 +77,6 @@ def _class(name: str, module: str) -> type:
     return type(name, (), {"__init__": refuse, "__module__": module})
 
 
-class _Face(ModuleType):
-    """Some names of a module that is not loaded. Who asks for another has all of it loaded, and gets that."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # which nobody asks for but to look at modules
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(import_module(self.__name__), name)
-
-
 def hide_certificates() -> None:
     """Have OpenSSL loaded without what makes and reads certificates, until somebody does either by it.
 
@@ -101,10 +92,7 @@ def hide_certificates() -> None:
     _show("cryptography.hazmat.primitives.serialization", primitives, written)
 
 
-def _show(name: str, package: ModuleType, known: dict[str, Any]) -> None:
-    """Put a face in the place of a module of a package, unless the module is there."""
+def _show(name: str, package: ModuleType, known: Mapping[str, Any]) -> None:
     spec = PathFinder.find_spec(name, package.__path__)
-    if name not in sys.modules and spec is not None:
-        sys.modules[name] = face = _Face(name)
-        face.__path__ = list(spec.submodule_search_locations or ())
-        vars(face).update(known)
+    if spec is not None:
+        faces.show(name, known, spec.submodule_search_locations)

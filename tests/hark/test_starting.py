@@ -55,3 +55,17 @@ def test_a_replay_leaves_the_standard_librarys_tls_out():
 
 def test_tls_that_is_there_stays():
     assert said(f"import ssl\nstarting.leave_out_tls()\n{ASYNCIO}{FOUND}") == ["True", "False"]
+
+
+def test_dataclasses_are_made_without_what_looks_into_programs():
+    code = "import sys\nfrom hark import starting\nstarting.begin()\nimport dataclasses\n"
+    code += "@dataclasses.dataclass\nclass A:\n a: int\nclass B(A): pass\nprint('ast' in sys.modules)\n"
+    look = "import inspect\nprint(inspect.get_annotations(A), inspect.get_annotations(B))\n"
+    look += "async def f(): pass\nis_one = inspect.iscoroutinefunction\nprint(is_one(f), is_one(A))\n"
+    look += "print(is_one(inspect.markcoroutinefunction(lambda: f())))\n"
+    real = "print(inspect.get_annotations(said := lambda: 0), inspect.isfunction(said), 'ast' in sys.modules)"
+    same = ["{'a':", "<class", "'int'>}", "{}", "True", "False", "True", "{}", "True", "True"]
+    done = subprocess.run(
+        [sys.executable, "-c", code + look + real], capture_output=True, check=True, text=True
+    )
+    assert done.stdout.split() == [str(sys.version_info[:2] != (3, 13)), *same]
