@@ -238,6 +238,10 @@ class Forked(Replayed):
         typed = frozenset(one.seq for one in pieces(self._told.recalled) if one.source != "stdin")
         return Forking(score, on_diverged, turn.branch, self._asking, typed=typed, **named)
 
+    def goes_by_hours(self) -> bool:
+        """The forker's policy may."""
+        return True
+
     def brokered(self) -> Broker:
         """Return what holds stand-ins, looks for the forker's values from the start, and holds them later."""
         from mediator.credentials import Broker

@@ -112,6 +112,8 @@ class Score:
         self._query: DnsQuery | None = None
         self._latest: Part | None = None
         self._last = (-1, 0)
+        answers = (one.parts for one in self.recording.exchanges.values() if one.parts)
+        self._answered = max((parts[-1].seq for parts in answers), default=-1)
 
     def observe(self, event: Event) -> Miss | Differs | None:
         """Take what the replay has just recorded. A request that no recording has is a Miss."""
@@ -235,6 +237,11 @@ class Score:
     def last_ns(self) -> int:
         """Return the recorded time of the last thing that was matched or released."""
         return self._last[1]
+
+    @property
+    def is_played(self) -> bool:
+        """Tell whether the last recorded answer has gone to the agent; false where none was recorded."""
+        return 0 <= self._answered <= self._last[0]
 
     @property
     def verified(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -151,7 +152,8 @@ def _played(
             offline.leave_network()
             run = Replayed(staged.prepared, place, boundary, environ, say=say, recalled=recalled, asked=asked)
             stand_in.run = run
-            run.meanwhile = meanwhile
+            run.is_kept = asked.keep is not None
+            run.judge_by(meanwhile)
             try:
                 run.play()
                 return run.course(signer, staged, asked)
@@ -266,7 +268,7 @@ class Replayed(Run):
             alive=lambda: self.boundary.process() >= 0,
             starved=self._starved,
             realtime=asked.realtime,
-            zone=partial(_zone, recalled),
+            zone=partial(_zone, recalled) if self.goes_by_hours() else _utc,
             contents=self.contents.of,
         )
 
@@ -275,6 +277,19 @@ class Replayed(Run):
         from mediator.playback.playback import Playback
 
         return Playback(score, on_diverged, **named)
+
+    def goes_by_hours(self) -> bool:
+        """Tell whether the recorded machine's zone decides anything: reading zones takes time."""
+        later = [policy for policy, _ in self._policies.values()]
+        live = [branch.policy for branch in self._branches.values()]
+        return any(rule.hours for policy in (self.prepared.policy, *later, *live) for rule in policy.rules)
+
+    def judge_by(self, load: Callable[[], object]) -> None:
+        """Load what the verdict needs when the agent waits for nothing: once it was answered, or at once."""
+        if self.score.recording.exchanges:
+            self.playback.played = load
+        else:
+            self.meanwhile = load
 
     def turn(self, seq: int) -> bool:
         """Wait for the turn of a piece of input. From the thread that passes it on."""
@@ -430,6 +445,10 @@ def _score(
     if score.recording.stray:
         raise ReplayError(f"{score.recording.stray}: no run of hark's has that, and it is not replayed")
     return score, times
+
+
+def _utc() -> tzinfo:
+    return UTC
 
 
 def _zone(recalled: Recalled) -> ZoneInfo | None:

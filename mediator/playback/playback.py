@@ -121,6 +121,9 @@ class Playback:
         self._over = False
         self.live = False
         """Whether servers are asked: true of a fork, from its branch point on."""
+        self.played: Callable[[], object] | None = None
+        """Done by another thread once the last recorded answer has gone to the agent, which waits for nothing
+        by then."""
         self.altering: Altering | None = None
         """What changes requests before a server is asked, in a fork."""
         self.on_branch: Callable[[Part], None] = _passed_by
@@ -382,6 +385,12 @@ class Playback:
                 continue
             if self.score.next() is part and part.seq in self._waiting and not self.diverged:
                 await self._release(part, waiting)
+                self._tell_played()
+
+    def _tell_played(self) -> None:
+        if self.played is not None and self.score.is_played:
+            asyncio.get_running_loop().run_in_executor(None, self.played)
+            self.played = None
 
     def _is_beyond(self, part: Part) -> bool:
         """Tell whether something stands before a part that cannot be interpreted: the replay ends there."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 import time
 from pathlib import Path
 
@@ -55,6 +56,22 @@ def test_a_recorded_run_is_played_back_byte_for_byte_and_nothing_is_dialled(tmp_
     assert [chunk.data for chunk in played.rig.recorder.of(LlmResponseChunk)] == [
         chunk.data for chunk in recorder.of(LlmResponseChunk)
     ]
+
+
+def test_what_is_left_to_do_is_done_once_the_last_answer_has_gone_to_the_agent(tmp_path: Path) -> None:
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, _):
+        _three(rig)
+    told: list[bool] = []
+    done = threading.Event()
+    with playing(frames_of(path), API) as played:
+        score = played.playback.score
+        assert not score.is_played
+        played.playback.played = lambda: (told.append(score.is_played), done.set())
+        _three(played.rig)
+        assert done.wait(60)
+    assert told == [True]
+    assert not Score([]).is_played
 
 
 def test_a_request_that_was_not_recorded_gets_no_answer_and_ends_the_run_with_the_nearest(
