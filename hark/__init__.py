@@ -4,8 +4,7 @@ Importing this package does nothing: start-up time is a promise (`hark version`,
 every submodule is imported by the command that needs it.
 """
 
-from typing import Final
-
-__version__: Final = "0.1.0.dev0"
-RECORDER: Final = f"hark {__version__}"
+# Nothing is imported here, not even `typing`: before `hark.cli` Ctrl-C gives a traceback.
+__version__ = "0.1.0.dev0"
+RECORDER = f"hark {__version__}"
 """What hark writes into a bundle as the name of the program that recorded it."""

@@ -6,7 +6,6 @@ Exit codes are those of the bundle format's "Exit codes" section.
 """
 
 import os
-import signal
 from typing import ClassVar
 
 
@@ -69,6 +68,8 @@ class StoppedError(HarkError):
     exit_code: ClassVar[int] = 130
 
     def __init__(self, number: int) -> None:
+        import signal  # which brings enumerations, and whoever verifies starts without them
+
         self.status = 128 + number
         """The exit code, as a shell reports the signal."""
         super().__init__(f"{signal.Signals(number).name} came before the agent was started")

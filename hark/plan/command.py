@@ -8,14 +8,14 @@ nothing else. What a program loads later from somewhere else is not guessed; `-r
 import glob
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from hark.bundle.regular import open_regular
 from hark.errors import HarkError
 from hark.places import contains
-from hark.plan.toolchains import companions, user_site
+from hark.plan.toolchains import companions, elsewhere, user_site
 from hark.shebang import SHEBANG_BYTES, behind_env, shebang
 
 MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
@@ -96,6 +96,13 @@ def _marks(start: str, link: str, workdir: str) -> tuple[str, ...]:
 
 def _is_strange(start: str, link: str, workdir: str) -> bool:
     return contains(workdir, start) and not contains(workdir, link)
+
+
+def wholes(directories: Iterable[str], home: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield what to show so that the programs in directories of PATH start."""
+    for directory in directories:
+        yield whole(directory, home)
+        yield from elsewhere(directory, home, environ)
 
 
 def whole(directory: str, home: str) -> str:

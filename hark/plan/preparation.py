@@ -15,7 +15,7 @@ from hark.installation import refuse_search_path, shield
 from hark.places import expanded, within
 from hark.plan import environment, follow, git, mounted, nesting, outward, policy_file, project
 from hark.plan.caller import Caller, home_of
-from hark.plan.command import find_command, whole
+from hark.plan.command import find_command, wholes
 from hark.plan.disclosure import finder, refuse_in_policy, refuse_told
 from hark.plan.executables import resolve as resolve_executables
 from hark.plan.grants import Asked, active, settle, with_stubs, writable
@@ -142,7 +142,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         nesting.check(plan, surveyed.watched)
     upstreams = outward.upstreams(options.upstreams, policy)
     refuse_told(find, plan.argv, plan.env, _paths_told(plan, policy, upstreams))
-    unseen = tuple(whole(entry, home) for entry in environment.unseen(path, [g.path for g in grants]))
+    unseen = tuple(wholes(environment.unseen(path, [g.path for g in grants]), home, environ))
     roots = outward.roots(options.upstream_roots)
     proxies = outward.proxies(environ, plan) if options.via_proxy else None
     held = (*secrets, *servers.secrets)

@@ -61,6 +61,12 @@ def companions(program: str, path: str, home: str, environ: Mapping[str, str]) -
         yield from _existing(environ.get("UV_PYTHON_INSTALL_DIR") or f"{home}/.local/share/uv/python")
 
 
+def elsewhere(directory: str, home: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the programs in a directory of PATH need in another: rustup's proxies their toolchains."""
+    if os.path.isfile(f"{directory}/rustup"):
+        yield from _existing(environ.get("RUSTUP_HOME") or f"{home}/.rustup")
+
+
 def is_shown(path: str, home: str) -> bool:
     """Tell whether a place is one that a layout shows, by what lies beside it alone."""
     if any(path == f"{home}/{name}" for layout in LAYOUTS for name in layout.settings):
@@ -122,7 +128,7 @@ def _rust(program: str, home: str, environ: Mapping[str, str]) -> Iterator[str]:
     manager = f"{directory}/rustup"
     if not (os.path.isfile(manager) and os.path.exists(program) and _same(program, manager)):
         return
-    yield from _existing(environ.get("RUSTUP_HOME") or f"{home}/.rustup")
+    yield from elsewhere(directory, home, environ)
     yield from (entry.path for entry in os.scandir(directory) if _same(entry.path, manager))
 
 

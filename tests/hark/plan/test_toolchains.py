@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.plan.command import find_command, installation, whole
+from hark.plan.command import find_command, installation, whole, wholes
 from hark.plan.toolchains import is_shown
 
 ELF = "\x7fELF"
@@ -85,6 +85,13 @@ def test_rustup_shows_its_toolchains_and_its_proxies_and_not_cargos_credentials(
     got = needs(home, "cargo", ".cargo/bin")
     assert got == {".rustup", ".cargo/bin/cargo", ".cargo/bin/rustc", ".cargo/bin/rustup"}
     assert needs(home, "ripgrep", ".cargo/bin") == {".cargo/bin/ripgrep"}
+
+
+def test_who_misses_a_rust_program_in_a_shell_is_told_of_the_toolchains_as_well(home):
+    made(home, ".rustup/toolchains/x", ".cargo/bin/rustup", "tools/mine")
+    directories = [f"{home}/.cargo/bin", f"{home}/tools"]
+    shown = list(wholes(directories, str(home), {}))
+    assert shown == [f"{home}/.cargo/bin", f"{home}/.rustup", f"{home}/tools"]
 
 
 def test_rustup_is_found_where_it_was_told_to_be(home):
