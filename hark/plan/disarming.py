@@ -12,26 +12,20 @@ renamed is told.
 
 import contextlib
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from hark.places import contains
 from hark.plan.customs import is_repository
-from hark.plan.harmless import is_harmless
-from hark.plan.project import Project
+from hark.plan.harmless import is_harmless, worktrees
+from hark.plan.project import Project, way_of
 from hark.plan.repositories import kept, obeyed
+from hark.plan.ways import gitfile, link_on, straight, text_of
 
 ASIDE: Final = ".kept-by-hark"
 """What the names of what was put aside end in."""
-MAX_CONFIG: Final = 1 << 20  # bytes; git itself writes some hundred
 MAX_NAMES: Final = 10  # tried for one that is put aside, all but the first with 64 random bits
-_GITFILE: Final = re.compile(r"gitdir: ([^\n\r\0]+)[\n\r]*")
-"""A `.git` that leads elsewhere as git writes it; read_gitfile takes line breaks within too."""
-_WORKTREE: Final = re.compile(
-    r"(?:^|\n)[ \t]*(?:\[core\][ \t]*)?worktree[ \t]*=[ \t]*\"?([^\"\n\r]*)", re.IGNORECASE
-)
 
 
 class PutAside(NamedTuple):
@@ -57,40 +51,48 @@ def disarm(project: Project, made: Iterable[str], unprotect: Iterable[str], home
 
 def _planted(project: Project, made: tuple[str, ...], home: str) -> Iterator[str]:
     yield from _in_known(project, home)
-    yield from filter(_is_unlike_git, made)
+    ways = [path for path in (*made, *project.ways) if _is_new_way(path, project)]
+    yield from (path for path in ways if _way_in(path, project.root) is None)
     seen: set[str] = set(project.repositories)
-    pending = [git for path in (*made, *_known_links(project)) for git in _led_to(path)]
+    pending = [git for path in (*made, *project.ways) for git in _led_to(path, project.root)]
     while pending:
-        git = os.path.realpath(pending.pop())
-        if git in seen or not contains(project.root, git) or not os.path.isdir(git):
+        git = pending.pop()
+        if git in seen:
             continue
         seen.add(git)
-        yield from _in_new(git, project)
-        pending += kept(git)
+        if os.path.islink(git):
+            yield git
+        elif os.path.isdir(git):
+            yield from _in_new(git, project)
+            pending += kept(git)
 
 
-def _led_to(path: str) -> Iterator[str]:
-    """Yield the folder that git would take for the repository's own because of a name."""
+def _led_to(path: str, root: str) -> Iterator[str]:
+    """Yield the folder in the project that git would take for the repository's own because of a name."""
     if path.endswith("/HEAD"):
         yield os.path.dirname(path)
-    elif os.path.isdir(path):
+    elif os.path.basename(path) == ".git" and not os.path.isdir(path):
+        yield from filter(None, [_way_in(path, root)])
+    elif not os.path.islink(path) and (os.path.basename(path) == ".git" or is_repository(path)):
         yield path
-    elif os.path.basename(path) == ".git":
-        found = _GITFILE.fullmatch(_text(os.path.realpath(path)))
-        if found:
-            yield os.path.join(os.path.dirname(path), found[1])
 
 
-def _is_unlike_git(path: str) -> bool:
-    """Tell whether a `.git` is none that git makes: a link, or a file that is not just a way to a folder."""
-    if os.path.basename(path) != ".git":
+def _is_new_way(path: str, project: Project) -> bool:
+    """Tell whether a `.git` is no folder, and not the one that was there: its way may lead elsewhere now."""
+    if os.path.basename(path) != ".git" or not os.path.lexists(path):
         return False
-    return os.path.islink(path) or not (os.path.isdir(path) or _GITFILE.fullmatch(_text(path)))
+    is_folder = os.path.isdir(path) and not os.path.islink(path)
+    return not is_folder and project.ways.get(path) != way_of(path)
 
 
-def _known_links(project: Project) -> list[str]:
-    """Return the `.git` files that were there: what they lead to may have been made since."""
-    return [path for path in project.watched if path.endswith("/.git") and os.path.isfile(path)]
+def _way_in(path: str, root: str) -> str | None:
+    """Return the folder in the project that a `.git` leads to; None where git itself makes no such name.
+
+    It makes no links, and a way out of the project only where the run could write.
+    """
+    way = None if os.path.islink(path) else gitfile(text_of(path))
+    git = None if way is None else straight(os.path.dirname(path), way)
+    return git if git is not None and contains(root, git) else None
 
 
 def _in_known(project: Project, home: str) -> Iterator[str]:
@@ -99,12 +101,21 @@ def _in_known(project: Project, home: str) -> Iterator[str]:
     tops = {path for path in project.acted_on if path.endswith("/.git")}
     tops |= {os.path.dirname(path) for path in project.acted_on if path.endswith("/HEAD")}
     for git in sorted(tops & project.repositories):
+        yield from (path for path in kept(git) if path not in project.repositories and os.path.islink(path))
         for path in obeyed(git, os.path.dirname(git), home):
-            if path in before or path not in project.watched or not os.path.lexists(path):
+            if path in before or path not in project.watched:
                 continue
-            name = os.path.basename(path)
-            if name != "info" and (name == "commondir" or _obeyed_for_ill(path, project.root)):
+            link = link_on(project.root, path)
+            if link is not None and project.changed_since(link):
+                yield link  # hark itself may be led elsewhere by it than git
+            elif os.path.lexists(path) and _is_ill(path, project.root):
                 yield path
+
+
+def _is_ill(path: str, root: str) -> bool:
+    """Tell whether git obeys what has appeared in a repository that was there."""
+    name = os.path.basename(path)
+    return name != "info" and (name == "commondir" or _obeyed_for_ill(path, root))
 
 
 def _in_new(git: str, project: Project) -> Iterator[str]:
@@ -127,10 +138,8 @@ def _is_way_back(git: str) -> bool:
     if not os.path.lexists(f"{git}/commondir"):
         return True
     above, kind = os.path.split(os.path.dirname(git))
-    text = _text(f"{git}/commondir").rstrip("\r\n")
-    if kind != "worktrees" or "\0" in text or not is_repository(above):
-        return False
-    return os.path.realpath(os.path.join(git, text)) == os.path.realpath(above)
+    text = text_of(f"{git}/commondir").rstrip("\r\n")
+    return kind == "worktrees" and is_repository(above) and straight(git, text) == above
 
 
 def _obeyed_for_ill(path: str, root: str) -> bool:
@@ -142,17 +151,14 @@ def _obeyed_for_ill(path: str, root: str) -> bool:
             return any(not name.endswith(".sample") for name in os.listdir(path))
         except OSError:
             return True
-    text = _text(path)
-    return not (is_harmless(text) and _stays_inside(path, text, root))
+    text = text_of(path)
+    return not (is_harmless(text) and _stays_inside(os.path.dirname(path), text, root))
 
 
-def _stays_inside(path: str, text: str, root: str) -> bool:
+def _stays_inside(git: str, text: str, root: str) -> bool:
     """Tell whether `core.worktree` leads nowhere but into the project."""
-    places = (  # made one by one, behind the look for a NUL, which no path has
-        os.path.realpath(os.path.join(os.path.dirname(path), name.strip()))
-        for name in _WORKTREE.findall(text)
-    )
-    return "\0" not in text and all(contains(root, place) for place in places)
+    places = (straight(git, name) for name in worktrees(text))
+    return all(place is not None and contains(root, place) for place in places)
 
 
 def _renamed(path: str) -> str:
@@ -174,16 +180,3 @@ def _renamed(path: str) -> str:
                 return other
         return ""
     return ""
-
-
-def _text(path: str) -> str:
-    """Return a small regular file's text; of anything else, a text that is no configuration."""
-    try:
-        place = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with open(place, "rb") as file:
-            if not stat.S_ISREG(os.fstat(place).st_mode):
-                return "\0"
-            data = file.read(MAX_CONFIG + 1)
-    except OSError:
-        return "\0"
-    return "\0" if len(data) > MAX_CONFIG else data.decode("utf-8", "surrogateescape")

@@ -11,6 +11,8 @@ _SECTION: Final = re.compile(r"\[([A-Za-z0-9.-]+)(?:[ \t]+\"((?:[^\"\\\n]|\\[\"\
 _KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
 _ANY: Final = re.compile(r"[^\\\"\x00-\x08\x0b-\x1f\x7f]*|\"[^\\\"\x00-\x1f\x7f]*\"")
 """One line, and nothing that git would read otherwise than it stands there."""
+_PLACE: Final = re.compile(r"[^\\\"#;\x00-\x1f\x7f]*|\"[^\\\"\x00-\x1f\x7f]*\"")
+"""A path that git reads as it stands there: a comment behind it would be part of it for hark alone."""
 _URL: Final = re.compile(r"(?![-])(?!.*::)[^\s\\\"]+")
 _WAY: Final = re.compile(r"checkout|rebase|merge|none", re.IGNORECASE)
 _PLAIN: Final[Mapping[str, str]] = {
@@ -22,7 +24,7 @@ _PLAIN: Final[Mapping[str, str]] = {
         followremotehead""",
     "branch": "remote merge rebase description pushremote vscode-merge-base autosetuprebase autosetupmerge",
     "submodule": "active branch path ignore fetchrecursesubmodules recurse propagatebranches shallow",
-    "extensions": """objectformat compatobjectformat refstorage partialclone noop relativeworktrees
+    "extensions": """objectformat compatobjectformat partialclone noop relativeworktrees
         preciousobjects worktreeconfig""",
     "user": "name email useconfigonly",
     "author": "name email",
@@ -50,7 +52,19 @@ def is_harmless(text: str) -> bool:
 
     `core.worktree` is not looked at here: where it leads to is `hark.plan.disarming`'s matter.
     """
-    section = ""
+    found = _settings(text)
+    return found is not None and all(_allowed(*one) for one in found)
+
+
+def worktrees(text: str) -> list[str]:
+    """Return what a harmless configuration says of `core.worktree`, as git reads it."""
+    named = (value for section, key, value in _settings(text) or () if (section, key) == ("core", "worktree"))
+    return [value[1:-1] if value.startswith('"') else value for value in named]
+
+
+def _settings(text: str) -> list[tuple[str, str, str]] | None:
+    """Return sections, keys and values as they stand there; None where that is not understood."""
+    section, found = "", []
     for line in text.removeprefix("\ufeff").split("\n"):
         rest = line.strip(" \t\r")
         begun = _SECTION.match(rest)
@@ -59,10 +73,11 @@ def is_harmless(text: str) -> bool:
             rest = rest[begun.end() :].strip(" \t")
         if not rest or rest[0] in "#;":
             continue
-        found = _KEY.fullmatch(rest)
-        if found is None or not _allowed(section, found.group(1).lower(), (found.group(2) or "").strip()):
-            return False
-    return True
+        setting = _KEY.fullmatch(rest)
+        if setting is None:
+            return None
+        found.append((section, setting.group(1).lower(), (setting.group(2) or "").strip(" \t\r")))
+    return found
 
 
 def _allowed(section: str, key: str, value: str) -> bool:
@@ -72,6 +87,8 @@ def _allowed(section: str, key: str, value: str) -> bool:
         case "submodule", "update":
             return _WAY.fullmatch(value) is not None
         case "core", "worktree":
-            return _ANY.fullmatch(value) is not None
+            return _PLACE.fullmatch(value) is not None
+        case "extensions", "refstorage":
+            return value.lower() in ("files", "reftable")  # newer ones take a URI, which leads elsewhere
         case _:
             return key in _PLAIN.get(section, "").split() and _ANY.fullmatch(value) is not None

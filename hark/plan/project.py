@@ -11,8 +11,8 @@ import stat
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from blake3 import blake3
@@ -21,6 +21,7 @@ from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
 from hark.plan.repositories import COMPARED, kept, obeyed
+from hark.plan.ways import gitfile, text_of
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
 MAX_ROOM: Final = 1 << 28
@@ -76,6 +77,12 @@ class Project:
     """Unix nanoseconds."""
     services: frozenset[str] = frozenset()
     """Every unix socket on which somebody listened, masked or not."""
+    ways: Mapping[str, str] = field(default_factory=dict)
+    """Where each `.git` that is a file led to."""
+
+    def changed_since(self, path: str) -> bool:
+        """Tell whether the run may have made or changed a name; False where there is none."""
+        return _changed_at(path) >= self.surveyed_at - _MARGIN_NS
 
 
 def survey(
@@ -97,6 +104,7 @@ def survey(
     repositories: set[str] = set()
     unlisted: list[str] = []
     services: list[str] = []
+    ways: dict[str, str] = {}
     now = time.time_ns()
     for entry in _walk(root, unlisted=unlisted):
         acting = acted_on(entry)
@@ -113,6 +121,8 @@ def survey(
             watched += _repository(entry, root, home)
             deeper += [f"{entry.path}/{name}" for name in COMPARED]
             repositories.update(kept(entry.path))
+            if not entry.is_dir(follow_symlinks=False):
+                ways[entry.path] = way_of(entry.path)
         elif acting and entry.name == "HEAD":
             watched += _obeyed(os.path.dirname(entry.path), os.path.dirname(entry.path), root, home)
             deeper.append(entry.path)
@@ -140,6 +150,7 @@ def survey(
         frozenset(unlisted),
         now,
         frozenset(services),
+        ways,
     )
 
 
@@ -181,15 +192,16 @@ def made_since(
 ) -> dict[str, int]:
     """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
 
-    What cannot be looked through is named itself. Among installed packages, which were not searched before,
-    a repository counts that has changed since. `services` is given the sockets on which somebody listens now,
-    and nobody did: no process of the agent's is left. `unsearched` is given where more than can be looked
-    through lies, of which the nearest is returned.
+    What cannot be looked through is named itself. Among installed packages and below `.git`, which were not
+    searched before, a repository counts that has changed since. `services` is given the sockets on which
+    somebody listens now, and nobody did: no process of the agent's is left. `unsearched` is given where more
+    than can be looked through lies, of which the nearest is returned.
     """
     known = {*project.acted_on, *project.watched}
     found: dict[str, int] = {}
     unlisted: list[str] = []
     packages: list[str] = []
+    own: list[str] = []
     beyond: list[str] = []
     for entry in _walk_left(project.root, _UNSEARCHED, unlisted, beyond):
         if acted_on(entry):
@@ -203,9 +215,16 @@ def made_since(
             services += (path for path in here if path not in project.services)
         if entry.name in _PACKAGES:
             packages.append(entry.path)
+        elif entry.name == ".git" and entry.is_dir(follow_symlinks=False):
+            own.append(entry.path)
     for folder in packages:
-        since = project.surveyed_at - _MARGIN_NS
-        found |= dict.fromkeys(_changed_repositories(folder, since, unlisted, beyond), 1)
+        found |= dict.fromkeys(_changed_repositories(folder, project, (".git",), unlisted, beyond), 1)
+    for git in own:
+        closed: list[str] = []
+        below = _changed_repositories(git, project, (), closed, beyond)
+        known |= {f"{one}/HEAD" for one in (*project.repositories, *found, git)}
+        found |= dict.fromkeys((path for path in below if path not in known), 1)
+        unlisted += filter(project.changed_since, closed)
     if unsearched is not None:
         unsearched += beyond
     return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
@@ -219,15 +238,23 @@ def _services_in(git: str) -> list[str]:
         return []
 
 
-def _changed_repositories(folder: str, since: int, unlisted: list[str], beyond: list[str]) -> Iterator[str]:
+def _changed_repositories(
+    folder: str, project: Project, unsearched: tuple[str, ...], unlisted: list[str], beyond: list[str]
+) -> Iterator[str]:
     """Yield what git takes for a repository below `folder` and has changed."""
-    for entry in _walk_left(folder, (".git",), unlisted, beyond):
+    for entry in _walk_left(folder, unsearched, unlisted, beyond):
         if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
             continue
         git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
-        names = (entry.path, *(f"{git}/{name}" for name in _SIGNS))
-        if any(_changed_at(name) >= since for name in names):
+        if any(map(project.changed_since, (entry.path, *(f"{git}/{name}" for name in _SIGNS)))):
             yield entry.path
+
+
+def way_of(path: str) -> str:
+    """Return where a `.git` that is a file or a link leads to, as it is found now."""
+    way = None if os.path.islink(path) else gitfile(text_of(path))
+    real = os.path.realpath(path if way is None else os.path.join(os.path.dirname(path), way))
+    return real if way is None else f"{way}\n{real}"
 
 
 def _changed_at(path: str) -> int:

@@ -64,7 +64,7 @@ def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[s
 
 
 def kept(git: str) -> Iterator[str]:
-    """Yield the repository's own directory, and those that it keeps for submodules and worktrees.
+    """Yield the repository's own directory, and those that it keeps for submodules and worktrees; links too.
 
     What cannot be looked through is yielded too: a submodule that is checked out later could be in it.
     """
@@ -75,6 +75,9 @@ def kept(git: str) -> Iterator[str]:
 
 def _worktrees(directory: str) -> Iterator[str]:
     """Yield what the repository keeps for each of its linked worktrees."""
+    if os.path.islink(f"{directory}/worktrees"):
+        yield f"{directory}/worktrees"
+        return
     try:
         entries = sorted(entry.path for entry in os.scandir(f"{directory}/worktrees"))
     except (FileNotFoundError, NotADirectoryError):
@@ -90,8 +93,11 @@ def _worktrees(directory: str) -> Iterator[str]:
 def _modules(directory: str) -> Iterator[str]:
     """Yield the git directories of submodules, at any depth: their names may hold slashes.
 
-    And a link to a directory, which may lead to one; nothing that git makes is one.
+    And a link, wherever it leads to: nothing that git makes is one.
     """
+    if os.path.islink(directory):
+        yield directory
+        return
     pending, left = [directory], MAX_MODULES
     while pending:
         here = pending.pop()
@@ -110,7 +116,7 @@ def _modules(directory: str) -> Iterator[str]:
             yield here
             pending.append(f"{here}/modules")
             continue
-        yield from (entry.path for entry in entries if entry.is_symlink() and entry.is_dir())
+        yield from (entry.path for entry in entries if entry.is_symlink())
         pending += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 

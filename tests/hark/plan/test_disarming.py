@@ -144,10 +144,46 @@ def unwritable(tree: Path, ran: Path) -> Path:
     return tree / "src"
 
 
+def through_proc(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / ".git" / "objects" / "evil")
+    (tree / "src" / ".git").write_text("gitdir: /proc/self/cwd/../.git/objects/evil\n")
+    return tree / "src"
+
+
+def through_a_link(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / ".git" / "objects" / "evil")
+    (tree / "way").symlink_to("/proc/self/cwd/..")
+    (tree / "src" / ".git").write_text("gitdir: ../way/.git/objects/evil\n")
+    return tree / "src"
+
+
+def a_link_to_below_git(tree: Path, ran: Path) -> Path:
+    os.rename(evil(tree / "x", ran), tree / ".git" / "objects" / "evil")
+    (tree / "other").symlink_to(".git/objects/evil")
+    config = tree / ".git" / "objects" / "evil" / "config"
+    config.write_text(CONFIG.format(ran=ran).replace("bare = false", f"worktree = {tree}/src"))
+    return tree / "other"
+
+
+def a_module_that_is_a_link(tree: Path, ran: Path) -> Path:
+    (tree / ".git" / "modules").mkdir()
+    (tree / ".git" / "modules" / "a").symlink_to("/proc/self/cwd/../x/.git")
+    evil(tree / "x", ran)
+    (tree / "src" / ".git").write_text("gitdir: ../.git/modules/a\n")
+    return tree / "src"
+
+
+def outside(tree: Path, ran: Path) -> Path:
+    evil(tree.parent, ran)
+    (tree / "src" / ".git").write_text("gitdir: ../../.git\n")
+    return tree / "src"
+
+
 PLANTED: list[Callable[[Path, Path], Path]] = [
     commondir, new_repository, new_hooks, a_file_that_leads_below_git, a_link, a_module, a_worktree, bare,
     unlisted, unwritable, a_link_to_a_file, a_way_over_two_lines, a_way_that_ends_early, names_that_are_taken,
-    beside_a_commondir_that_is_no_text,
+    beside_a_commondir_that_is_no_text, through_proc, through_a_link, a_link_to_below_git,
+    a_module_that_is_a_link, outside,
 ]  # fmt: skip
 
 
@@ -160,8 +196,9 @@ def ordinary(place: Path) -> None:
 @pytest.mark.parametrize("safe", [True, False], ids=["disarmed", "control: as it was left"])
 @pytest.mark.parametrize("plant", PLANTED)
 def test_git_run_later_executes_nothing_that_was_planted(
-    tree: Path, plant: Callable[[Path, Path], Path], safe: bool
+    tree: Path, plant: Callable[[Path, Path], Path], safe: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tree)  # where hark is run, and where paths through /proc lead it to
     surveyed = survey(str(tree), "/nowhere", (), ())
     ran = tree.parent / "ran"
     place = plant(tree, ran)
@@ -206,6 +243,31 @@ def test_folders_of_hooks_that_were_configured_and_not_there_are_put_aside(tree:
     assert found == {f"{tree}/.githooks", f"{tree}/extra"}
 
 
+def test_a_link_on_the_way_to_a_folder_of_hooks_that_was_not_there_is_put_aside(tree: Path) -> None:
+    git(tree, "config", "core.hooksPath", "kept/hooks")
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    hook(tree / "src" / "hooks", tree.parent / "ran")
+    (tree / "kept").symlink_to("/proc/self/cwd/src")
+    found = [one.path for one in disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")]
+    assert found == [f"{tree}/kept"]
+
+
+def test_a_way_that_was_there_stays_and_one_that_leads_elsewhere_now_does_not(tree: Path) -> None:
+    git(tree, "worktree", "add", "-q", "wt")
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
+    (tree / "wt" / ".git").write_text("gitdir: /proc/self/cwd/../.git/worktrees/wt\n")
+    found = [one.path for one in disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")]
+    assert found == [f"{tree}/wt/.git"]
+
+
+def test_a_folder_of_another_program_is_no_repository(tree: Path) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    (tree / ".claude" / "hooks").mkdir(parents=True)
+    (tree / ".claude" / "hooks" / "x.sh").write_text("")
+    assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
+
+
 def test_nothing_outside_of_the_project_is_renamed(tree: Path, tmp_path: Path) -> None:
     outside = evil(tmp_path / "outside", tmp_path / "ran")
     surveyed = survey(str(tree), "/nowhere", (), ())
@@ -213,5 +275,5 @@ def test_nothing_outside_of_the_project_is_renamed(tree: Path, tmp_path: Path) -
     (tree / "a").mkdir()
     (tree / "a" / ".git").write_text(f"gitdir: {outside}\n")
     done = disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")
-    assert [one.path for one in done] == [f"{tree}/src/.git"]  # the link itself: git makes none
+    assert {one.path for one in done} == {f"{tree}/src/.git", f"{tree}/a/.git"}
     assert (outside / "config").exists()

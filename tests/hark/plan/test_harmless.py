@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from hark.plan.harmless import is_harmless
+from hark.plan.harmless import is_harmless, worktrees
 
 WRITTEN = """[core]
 \trepositoryformatversion = 0
@@ -58,6 +58,11 @@ def test_what_a_clone_a_submodule_and_a_worktree_have_is_harmless(tmp_path) -> N
         "[core]\nsshCommand = sh",
         "[core]\npager = sh",
         "[core]\nattributesFile = x",
+        "[core]\nworktree = ../..;x",
+        "[core]\nworktree = ../../ # x",
+        "[core]\nworktree = ..\t..",
+        '[core]\nworktree = ".."/x',
+        "[extensions]\nrefStorage = files:///tmp/refs",
         "[include]\npath = x",
         '[includeIf "gitdir:/"]\npath = x',
         "[alias]\nst = !sh",
@@ -85,3 +90,15 @@ def test_what_a_clone_a_submodule_and_a_worktree_have_is_harmless(tmp_path) -> N
 )
 def test_what_may_name_a_program_is_not(text: str) -> None:
     assert not is_harmless(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (WRITTEN, ["../../../sub"]),
+        ('\ufeff[core] worktree=a b \r\n[Core]\n\tWorkTree = "c#; " ', ["a b", "c#; "]),
+        ('[submodule "x"]\nworktree = no', []),
+    ],
+)
+def test_the_work_tree_is_read_as_git_reads_it(text: str, named: list[str]) -> None:
+    assert worktrees(text) == named
