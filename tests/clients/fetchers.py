@@ -38,6 +38,16 @@ def _at(path: str) -> Callable[[Kit], str]:
 
 
 URLLIB: Final = f"import urllib.request\nprint(urllib.request.urlopen('{URL}').read())"
+SSL: Final = """
+import socket, ssl
+
+context = ssl.create_default_context()
+plain = socket.create_connection(("api.example", 443))
+with context.wrap_socket(plain, server_hostname="api.example") as tls, tls.makefile("rwb") as stream:
+    stream.write(b"GET /hello HTTP/1.1\\r\\nHost: api.example\\r\\nConnection: close\\r\\n\\r\\n")
+    stream.flush()
+    print(stream.read())
+"""
 URLLIB3: Final = f"import urllib3\nprint(urllib3.request('GET', '{URL}').data)"
 REQUESTS: Final = f"import requests\nprint(requests.get('{URL}').text)"
 HTTPX: Final = f"import httpx\nprint(httpx.get('{URL}').text)"
@@ -75,6 +85,7 @@ FETCHERS: Final = (
     _system("wget", SEVERAL, "wget", "-qO-", URL),
     _system("openssl s_client", "SSL_CERT_FILE", "sh", "-c", S_CLIENT, version="version"),
     _python("Python urllib", "SSL_CERT_FILE", URLLIB),
+    _python("Python ssl", "SSL_CERT_FILE", SSL),
     _python("urllib3", "SSL_CERT_FILE", URLLIB3, package="urllib3"),
     _python("requests", "REQUESTS_CA_BUNDLE", REQUESTS, package="requests"),
     _python("httpx", "SSL_CERT_FILE", HTTPX, package="httpx"),

@@ -5,8 +5,10 @@ import resource
 import pytest
 
 from hark.errors import ConfinementError
+from launcher import doctor
 from launcher.least import LEAST, check_limits
 from tests.launcher.rig import apart
+from tests.support.user import ROOT
 
 
 @pytest.mark.parametrize(("name", "option", "what", "least"), LEAST)
@@ -24,3 +26,10 @@ def test_less_than_the_least_is_refused_with_the_command_that_raises_it(
     words = f"the limit of {name} is {least - 1} and has to be {least}: raise it with ulimit -{option}"
     assert apart(lambda: ask(least - 1)) == words
     assert apart(lambda: ask(least)) == ""
+
+
+def test_the_page_on_platforms_names_what_is_asked_for():
+    page = (ROOT / "docs" / "platforms.md").read_text()
+    files, processes, size = (least for _, _, _, least in LEAST)
+    assert f"| {files} open files, {processes} processes, files of {size >> 20} MiB |" in page
+    assert f"| {doctor._LEAST_FREE >> 20} MiB free for the record, " in page
