@@ -1,5 +1,6 @@
 """What a policy makes of one URL: the verdict, by which rule, what is recorded, which secrets go there."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,6 +15,7 @@ from hark.policy.host import HostError, format_authority, is_address, is_loopbac
 from hark.policy.lines import Lines
 from hark.policy.model import Address, Body, Policy, Rule, Speaks, covers
 
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PORTS: Final = {"https": 443, "wss": 443, "http": 80, "ws": 80, "tcp": 0}
 
 
@@ -33,6 +35,8 @@ class Target:
 
 def target(url: str, method: str) -> Target:
     """Read a URL, a host or `host:port`. Raises PolicyError."""
+    if not _TOKEN.fullmatch(method):
+        raise PolicyError(f"{method!r} is not a method, which is one word: GET")
     try:
         parts = urlsplit(url if "://" in url else f"https://{url}")
         if parts.scheme not in _PORTS:

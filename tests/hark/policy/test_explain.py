@@ -125,3 +125,9 @@ def test_raw_tcp_is_not_what_a_rule_for_the_web_allows():
     assert isinstance(decide(POLICY, asked, NOON), Deny)
     control = target("tcp://db.host:5432", "GET")
     assert isinstance(decide(POLICY, control, NOON), Allow)
+
+
+def test_what_is_no_method_is_refused():
+    for method in ("GET X", "", "GET\r\nX: y", "GÉT"):
+        with pytest.raises(PolicyError, match="is not a method"):
+            target("https://a.example/", method)
