@@ -32,10 +32,18 @@ _WORDS: Final = frozenset(
         "placeholder", "postgres", "postgresql", "production", "qwerty", "qwertyuiop", "root", "s3cr3t",
         "sample", "secret", "sunshine", "superuser", "supersecret", "test", "testing", "text/html",
         "text/plain", "token", "undefined", "user", "username", "welcome", "your-api-key", "your_api_key",
-        "yourapikey",
+        "yourapikey", "my", "api", "key", "access", "autumn", "baseball", "batman", "company", "computer",
+        "database", "dragon", "football", "freedom", "iloveyou", "internet", "manager", "monkey", "office",
+        "princess", "server", "shadow", "superman", "trustno", "whatever", "spring", "summer", "winter",
+        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+        "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     )
 )  # fmt: skip
 """What people type where a credential belongs, or traffic is full of; digits and signs around it aside."""
+_LETTERS: Final = re.compile("[a-z]+")
+_REPEATED: Final = re.compile(r"([a-z]+?)\1*")
+MAX_TYPED: Final = 64  # characters
+_LEET: Final = str.maketrans("0134578@$!", "oieastbasi")
 _RUNS: Final = (string.digits * 2, "9876543210" * 2, string.ascii_lowercase, "abcdef" + string.digits)
 _MARK: Final = "hark"
 _ALPHABET: Final = string.ascii_letters + string.digits
@@ -96,7 +104,7 @@ def check_guess(name: str, value: str) -> None:
     small = value.lower()
     bare = small.strip(string.digits + string.punctuation)
     if (
-        (bare in _WORDS and len(value) - len(bare) < MIN_UNLETTERED)
+        any(map(_is_typed, (small, small.replace(bare, bare.translate(_LEET)))))
         or (not bare and len(value) < MIN_UNLETTERED)
         or any(small in run for run in _RUNS)
         or _bits(value) < MIN_BITS
@@ -105,6 +113,20 @@ def check_guess(name: str, value: str) -> None:
             f"secrets.{name} is easily guessed, and stands in ordinary traffic; "
             "use a credential that a program made up, or a longer one"
         )
+
+
+def _is_typed(small: str) -> bool:
+    """Tell whether it is one of the words that people type, or some of them, with a few digits and signs."""
+    bare = small.strip(string.digits + string.punctuation)
+    words = _LETTERS.findall(bare)
+    known = bare in _WORDS or (bool(words) and _WORDS.issuperset(map(_once, words)))
+    return known and len(small) - sum(map(len, words)) < MIN_UNLETTERED
+
+
+def _once(word: str) -> str:
+    """Return what a word is that somebody typed several times."""
+    found = _REPEATED.fullmatch(word) if len(word) < MAX_TYPED else None
+    return found.group(1) if found else word
 
 
 def _bits(value: str) -> float:

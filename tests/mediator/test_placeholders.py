@@ -91,7 +91,9 @@ def test_the_control_a_real_credential_is_accepted() -> None:
 @pytest.mark.parametrize(
     "value",
     ["password", "Password1!", "12345678", "1234567890123", "changeme123", "application/json", "127.0.0.1:80",
-     "localhost:8080", "abcdefghijkl", "deadbeef", "2026-11-30", "postgres", "hunter22"],
+     "localhost:8080", "abcdefghijkl", "deadbeef", "2026-11-30", "postgres", "hunter22",
+     "hunter2hunter", "Summer2026!", "P4ssw0rd!2026", "Winter-2026-Test", "admin:Password1",
+     "passwordpassword", "my-secret-key-1"],
 )  # fmt: skip
 def test_a_value_that_is_easily_guessed_is_refused_in_words_without_it(value: str) -> None:
     check_value("API_KEY", value)
@@ -111,6 +113,8 @@ def test_the_control_what_a_program_made_up_is_no_guess() -> None:
         "4829105736284910",
         "token-8374928374982734",
         "correct horse",
+        "summers-2026-x",
+        "passwordpasswore",
     )
     for value in (VALUE, OTHER_VALUE, *known, *by_chance):
         check_guess("API_KEY", value)
