@@ -22,6 +22,7 @@ _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 BASE64: Final = frozenset(_STANDARD + b"-_")
 _RARE_BYTES: Final = 32  # of a value's end; a token's beginning says what it is, and stands in others too
+_CASELESS: Final = 16  # shorter ones may be words, which stand in a text in any case
 _ALNUM: Final = frozenset((string.ascii_letters + string.digits).encode())
 
 
@@ -90,8 +91,8 @@ def rare_of(pair: Pair) -> Iterator[Needle]:
     """Yield texts that few programs would make of `pair.old`: the stream stops there.
 
     Octal (whose backslashes are none in a normal text), decimal numbers with commas, hexadecimal with a sign
-    before or between, base32 at its five alignments, base64 of UTF-16 in either order, and EBCDIC,
-    whose pages have the characters of tokens in common.
+    before or between, base32 at its five alignments, base64 of UTF-16 in either order, EBCDIC,
+    whose pages have the characters of tokens in common, and the other case where that loses nothing.
     """
     end = pair.old[-_RARE_BYTES:]
     texts = [b"".join(b"%03o" % char for char in end), b",".join(b"%d" % char for char in end)]
@@ -101,6 +102,12 @@ def rare_of(pair: Pair) -> Iterator[Needle]:
         whole = base64.b32encode(bytes(offset) + end)
         texts.append(whole[(offset * 8 + 4) // 5 : (offset + len(end)) * 8 // 5])
     texts.append(end.decode("latin-1").encode("cp037", "replace"))
+    if (
+        len(end) >= _CASELESS
+        and pair.old != pair.old.swapcase()
+        and pair.old in (pair.old.lower(), pair.old.upper())
+    ):
+        texts.append(normal(end.swapcase()))
     wide = b"\0".join(end[i : i + 1] for i in range(len(end)))
     for offset in range(3):
         core = _encoded(wide, offset)[_first(offset) : _whole(wide, offset)]

@@ -1,12 +1,12 @@
 r"""How a text may be spelled on its way: percent signs, escapes of JSON, entities, lines. No IO.
 
 Always: `normal` undoes every spelling in which programs commonly pass a printable character on (`%73`,
-`\u0073`, `\x73`, `&#115;`, `&#x73;`, each also escaped once more) and drops what breaks a text into lines
-(blanks, `\n` and `\r` in JSON, lone backslashes), and NUL, which stands beside each character in UTF-16 and
-UTF-32. `mapped` is the same, and says for each byte of the result
+`%u0073`, `\u0073`, `\u{73}`, `\x73`, `\000073`, `&#115;`, `&#x73;`, `&plus;`, each also escaped once more)
+and drops what breaks a text into lines (blanks, `\n` and `\r` in JSON, lone backslashes), and NUL, which
+stands beside each character in UTF-16 and UTF-32. `mapped` is the same, and says for each byte of the result
 which bytes it was. So a credential is looked for once, in the normal text, however it was spelled.
 
-What mail puts amid a word, `folded` takes out: an `=` at a line's end may as well be base64's own.
+What mail makes of a word (`=3D`, breaks amid it) `folded` undoes: an `=` at a line's end may be base64's own.
 
 Not done here: base64 and hexadecimal, which are texts of their own (`mediator.encodings`).
 """
@@ -21,34 +21,56 @@ from urllib.parse import quote
 
 ROUNDS: Final = 3
 """A text within a text (JSON in a form, in JSON) is undone so often; nobody nests deeper."""
-WIDEST: Final = 12  # bytes of the longest common spelling of one character: `\\\\u0073`, `&amp;#x0073;`
+WIDEST: Final = 13  # bytes of the longest common spelling of one character: `\\\\U00000073`, `&amp;#x0073;`
 _BLANKS: Final = b" \t\r\n\v\f\\\0"
-_NAMED: Final = {b"amp": b"&", b"quot": b'"', b"lt": b"<", b"gt": b">", b"apos": b"'"}
+_NAMED: Final = {
+    b"amp": b"&", b"quot": b'"', b"lt": b"<", b"gt": b">", b"apos": b"'",
+    b"plus": b"+", b"sol": b"/", b"equals": b"=", b"lowbar": b"_", b"period": b".", b"colon": b":",
+    b"excl": b"!", b"num": b"#", b"dollar": b"$", b"percnt": b"%", b"lpar": b"(", b"rpar": b")",
+    b"ast": b"*", b"comma": b",", b"semi": b";", b"quest": b"?", b"commat": b"@", b"lsqb": b"[",
+    b"rsqb": b"]", b"Hat": b"^",
+    b"grave": b"`", b"lcub": b"{", b"vert": b"|", b"verbar": b"|", b"rcub": b"}", b"lbrack": b"[",
+    b"rbrack": b"]", b"lbrace": b"{", b"rbrace": b"}",
+}  # fmt: skip
+"""Those of HTML for printable characters but for the backslash, which no value has, and three long ones."""
 _AMPERSAND: Final = re.compile(rb"&amp;")
-_ENTITY: Final = re.compile(rb"&(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|(quot|lt|gt|apos));")
-_ESCAPE: Final = re.compile(rb"\\(?<!\\\\)\\*+(?:[uU]00|x)([0-9a-fA-F]{2})")
+_ENTITY: Final = re.compile(
+    rb"&(?:#0{0,4}(\d{1,3})|#[xX]0{0,4}([0-9a-fA-F]{1,2})|("
+    + b"|".join(name for name in _NAMED if name != b"amp")
+    + rb"));"
+)
+_ESCAPE: Final = re.compile(
+    rb"\\(?<!\\\\)\\*+(?:(?:U0{6}|[uU]00|x|0000)([0-9a-fA-F]{2})|[uUx]\{0{0,4}([0-9a-fA-F]{2})\})"
+)
 """Of a run of backslashes only the first begins a match, and it takes all of them: a body of nothing else
 would be read in quadratic time, and no other thread runs while an expression is matched."""
-_PERCENT: Final = re.compile(rb"%([2-7][0-9a-fA-F]|0[9aAdD])")
+_PERCENT: Final = re.compile(rb"%(?:[uU]00)?([2-7][0-9a-fA-F]|0[9aAdD])")
 _BREAKS: Final = re.compile(rb"\\(?<!\\\\)\\*+[nrt]")
 _LINES: Final = re.compile(rb"\\+[nrt]|\\+|[ \t\r\n\v\f\0]+")
-_FOLD: Final = re.compile(rb"=(?:\r?\n|(?:\\+r)?\\+n)|\?=(?:\s|\\+[rnt]){1,8}=\?[^?\s]{1,40}\?[bBqQ]\?")
-"""How mail breaks a text amid a word: a soft line break (RFC 2045, 6.7), another encoded word (RFC 2047)."""
+_FOLD: Final = re.compile(
+    rb"=(?:\r?\n|(?:\\+r)?\\+n|(2[BDEF]|3[ADF]|5[BDEF]|7[B-E]))|\?=(?:\s|\\+[rnt]){1,8}=\?[^?\s]{1,40}\?[bBqQ]\?"
+)
+"""What mail makes of a word: a soft line break, a sign in two digits (RFC 2045, 6.7; `=` always, others by
+some), another encoded word (RFC 2047). With all digits a page full of `limit=20` would be read twice."""
+_QUOTED: Final = re.compile(rb"=(?:2[BDEF]|3[ADF]|5[BDEF]|7[B-E])")
 _FEW: Final = (
     300  # `=` in one text; looked at one by one, more take longer than looking for each kind of break
 )
 _FOLD_BEGUN: Final = re.compile(
-    rb"(?:=(?:\r|\\+r?|(?:\\+r)\\+)?|\?(?:=(?:\s|\\+[rnt]?){0,8}(?:=(?:\?[^?\s]{0,40}(?:\?[bBqQ]?)?)?)?)?)\Z"
+    rb"(?:=(?:\r|\\+r?|(?:\\+r)\\+|[2357])?|\?(?:=(?:\s|\\+[rnt]?){0,8}(?:=(?:\?[^?\s]{0,40}(?:\?[bBqQ]?)?)?)?)?)\Z"
 )
 """The beginning of one, at the end of a piece."""
 _FOLD_AT_MOST: Final = 64
 _BEGUN: Final = re.compile(
-    rb"(?:\\+(?:[uU]0?|[uU]00[0-9a-fA-F]?|x[0-9a-fA-F]?)?|(?:%(?:25)*)+[0-9a-fA-F]?"
-    rb"|&(?:amp;){0,3}(?:a?m?p?|#[xX]?[0-9a-fA-F]{0,7}|[a-z]{0,4}))\Z"
+    rb"(?:\\+(?:[uU]0{0,6}[0-9a-fA-F]?|x[0-9a-fA-F]?|0{1,4}[0-9a-fA-F]?|[uUx]\{[0-9a-fA-F]{0,6})?"
+    rb"|(?:%(?:25)*)+(?:[uU]0{0,2}[0-9a-fA-F]?|[0-9a-fA-F])?"
+    rb"|&(?:amp;){0,3}(?:a?m?p?|#[xX]?[0-9a-fA-F]{0,7}|[a-zA-Z]{0,6}))\Z"
 )
 """The beginning of a spelling, at the end of a piece."""
 _BEGUN_AT_MOST: Final = 32
-_HEX_UNIT: Final = re.compile(rb"(.*(?:[uU]00|\\x|#[xX]0{0,4}|%(?:25)*))([0-9a-fA-F]{2})(;?)", re.DOTALL)
+_HEX_UNIT: Final = re.compile(
+    rb"(.*(?:U0{6}|[uU]00|\\x|\\0000|[uUx]\{0{0,4}|#[xX]0{0,4}|%(?:25)*))([0-9a-fA-F]{2})([;}]?)", re.DOTALL
+)
 _DECIMAL_UNIT: Final = re.compile(rb"(&(?:amp;)*#0{0,4})(\d{1,3})(;)")
 
 _DIGITS: Final = b"0123456789abcdefABCDEF"
@@ -116,7 +138,7 @@ def begun(data: bytes) -> int:
 
 
 def folded(data: bytes, *, open_end: bool = False) -> tuple[bytes, Callable[[int], int]] | None:
-    """Return `data` without the breaks that mail makes amid a word, and what tells where a byte of it was.
+    """Return `data` without what mail makes of a word, and what tells where a byte of it was.
 
     None where there are none, as in most texts. With an `open_end` also without one that begins there.
     """
@@ -126,12 +148,14 @@ def folded(data: bytes, *, open_end: bool = False) -> tuple[bytes, Callable[[int
     if open_end:
         begun_here = _FOLD_BEGUN.search(data[-_FOLD_AT_MOST:])
         last -= len(begun_here.group()) if begun_here else 0
-    gaps = [found.span() for found in _FOLD.finditer(data, 0, last)]
+    gaps = list(_FOLD.finditer(data, 0, last))
     if not gaps:
         return None
     text, at, starts, shifts = bytearray(), 0, [0], [0]
-    for begin, end in gaps:
+    for gap in gaps:
+        begin, end = gap.span()
         text += data[at:begin]
+        text += _HEXADECIMAL[gap[1]] if gap[1] else b""
         starts.append(len(text))
         shifts.append(end - len(text))
         at = end
@@ -143,11 +167,12 @@ def _may_be_folded(data: bytes) -> bool:
     """Tell whether a `=` stands beside what makes a break of it. Every byte of every answer is asked."""
     places = data.count(b"=")
     if places > _FEW:
-        return b"=\n" in data or b"=\r" in data or b"=\\" in data or b"?=" in data
+        breaks = b"=\n" in data or b"=\r" in data or b"=\\" in data or b"?=" in data
+        return breaks or _QUOTED.search(data) is not None
     at = -1
     for _ in range(places):
         at = data.find(b"=", at + 1)
-        if data[at + 1 : at + 2] in b"\n\r\\" or data[at - 1 : at] == b"?":
+        if data[at + 1 : at + 2] in b"\n\r\\2357" or data[at - 1 : at] == b"?":
             return True
     return False
 
@@ -205,7 +230,7 @@ def _entity(found: re.Match[bytes]) -> bytes:
 
 
 def _hexadecimal(found: re.Match[bytes]) -> bytes:
-    return _HEXADECIMAL[found[1]]
+    return _HEXADECIMAL[found[found.lastindex or 1]]
 
 
 def _through(

@@ -106,6 +106,8 @@ def words_of(text: bytes, at: int, kind: bytes, between: bytes) -> bytes:
     halves = (text[:at], text[at:])
     if kind == b"b":
         halves = (base64.b64encode(halves[0]), base64.b64encode(halves[1]))
+    else:
+        halves = (halves[0].replace(b"=", b"=3D"), halves[1].replace(b"=", b"=3D"))
     return between.join(b"=?utf-8?%s?%s?=" % (kind, half) for half in halves)
 
 
@@ -122,10 +124,11 @@ MAILED: list[Callable[[bytes], bytes]] = [
 @pytest.mark.parametrize("size", [1, 3, 20, 75, 76, 77, 78, 79, 80, 1000])
 @pytest.mark.parametrize("mail", MAILED)
 @pytest.mark.parametrize("before", [0, 10, 40])
+@pytest.mark.parametrize("end", [b"", b"+/=a=="], ids=["", "signs"])
 def test_a_value_that_mail_breaks_amid_stops_the_stream_before_its_end_at_every_cut(
-    mail: Callable[[bytes], bytes], size: int, before: int
+    mail: Callable[[bytes], bytes], size: int, before: int, end: bytes
 ) -> None:
-    value = b"github_pat_" + bytes(range(65, 91)) * 2 + b"0123456789" * 3
+    value = b"github_pat_" + bytes(range(65, 91)) * 2 + b"0123456789" * 3 + end
     table = Table([Pair("key", value, value[:11] + b"hark" + b"x" * (len(value) - 15))])
     sent = mail(b"m" * before + value + b"\n")
     assert value not in sent
@@ -134,6 +137,28 @@ def test_a_value_that_mail_breaks_amid_stops_the_stream_before_its_end_at_every_
     assert len(sent) - len(got) > 3
     other = mail(b"m" * before + value[:-1] + b"X\n")  # the control: of another value it passes whole
     assert passed(cut(other, size), table) == other
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+def test_a_value_whose_signs_mail_spells_stops_the_stream(size: int) -> None:
+    table = Table([Pair("key", b"sk-real-0123456789+/a==", b"sk-hark-abcdefghij-x-b=")])
+    for sent in (b"x sk-real-0123456789+/a=3D=3D y", b"sk-real-0123456789=2B=2Fa=3D=3D"):
+        name, got = stopped(cut(sent, size), table)
+        assert name == "key"
+        assert b"=3D=3D" not in got
+    other = b"sk-real-0123456789=2B=2Fa=3Dx=3D "  # the control
+    assert passed(cut(other, size), table) == other
+
+
+def test_a_value_in_the_other_case_stops_where_that_loses_nothing() -> None:
+    hexadecimal = b"5e884898da280471-51d0e56f"
+    table = Table([Pair("key", hexadecimal, b"hark" + b"Ab" * 10)])
+    name, got = stopped(cut(b"ETAG: " + hexadecimal.upper(), 3), table)
+    assert name == "key"
+    assert not got.endswith(b"F")
+    for value in (b"correct horse 1", b"Zq8vR2xW7tL5nB3mK9pD1fG4"):  # the control: words, and what is lost
+        text = value.swapcase()
+        assert passed([text], Table([Pair("key", value, b"hark" + b"Ab" * 10)])) == text
 
 
 def test_the_control_the_end_of_base64_in_a_line_of_its_own_is_no_soft_break() -> None:

@@ -22,6 +22,14 @@ SPELLED = {
     "php": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
     "u": lambda text: "".join(f"\\u{ord(char):04X}" for char in text),
     "x": lambda text: "".join(f"\\x{ord(char):02x}" for char in text),
+    "braces": lambda text: "".join(f"\\u{{{ord(char):x}}}" for char in text),
+    "braces-in-json": lambda text: "".join(f"\\\\x{{00{ord(char):02X}}}" for char in text),
+    "wide": lambda text: "".join(f"\\U{ord(char):08x}" for char in text),
+    "css": lambda text: "".join(f"\\{ord(char):06x} " for char in text),
+    "escape": lambda text: "".join(f"%u{ord(char):04X}" for char in text),
+    "escape-of-some": lambda text: text.replace("+", "%u002B").replace("/", "%u002F"),
+    "named": lambda text: text.replace("+", "&plus;").replace("/", "&sol;"),
+    "named-in-html": lambda text: text.replace("+", "&amp;plus;").replace("/", "&amp;sol;"),
     "html": html.escape,
     "html-twice": lambda text: html.escape(html.escape(text)),
     "entities": lambda text: "".join(f"&#{ord(char)};" for char in text),
@@ -56,6 +64,10 @@ ATOMS = [
     b"r",
     b"t",
     b"\0",
+    b"{",
+    b"}",
+    b"0000",
+    b"sol;",
 ]
 
 
@@ -95,7 +107,9 @@ def test_a_mapped_text_is_the_normal_one(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("unit", "spelled"),
     [(b"a", b"s"), (b"%2F", b"%73"), (b"%2f", b"%73"), (b"\\\\u002F", b"\\\\u0073"), (b"\\x2f", b"\\x73"),
-     (b"&#47;", b"&#115;"), (b"&amp;#x002F;", b"&amp;#x0073;"), (b"%252F", b"%2573"), (b"&lt;", b"s")],
+     (b"&#47;", b"&#115;"), (b"&amp;#x002F;", b"&amp;#x0073;"), (b"%252F", b"%2573"), (b"&lt;", b"s"),
+     (b"%u002F", b"%u0073"), (b"\\u{2f}", b"\\u{73}"), (b"\\x{002F}", b"\\x{0073}"),
+     (b"\\00002f", b"\\000073"), (b"\\U0000002F", b"\\U00000073"), (b"&sol;", b"s")],
 )  # fmt: skip
 def test_a_character_is_spelled_like_another(unit: bytes, spelled: bytes) -> None:
     assert like(unit, b"s") == spelled
@@ -103,7 +117,10 @@ def test_a_character_is_spelled_like_another(unit: bytes, spelled: bytes) -> Non
 
 
 @pytest.mark.parametrize("part", [b"\\", b"\\\\", b"\\u", b"\\u00", b"\\u007", b"\\x7", b"%", b"%7", b"%25",
-                                  b"%257", b"&", b"&am", b"&amp;#", b"&#x0", b"&#11", b"&quo"])  # fmt: skip
+                                  b"%257", b"&", b"&am", b"&amp;#", b"&#x0", b"&#11", b"&quo",
+                                  b"%u", b"%u00", b"%u007", b"\\u{", b"\\u{7", b"\\x{0073",
+                                  b"\\U000000", b"\\U0000007", b"\\0000", b"\\00007", b"&equals",
+                                  b"&Ha"])  # fmt: skip
 def test_the_beginning_of_a_spelling_is_known(part: bytes) -> None:
     assert begun(b"text" + part) == len(part)
 
@@ -128,10 +145,12 @@ PIECES = [b"=", b"?", b"\n", b"\r", b"\\", b"a", b"b"]
 
 @pytest.mark.parametrize("more", [b"", b"=" * 400], ids=["few", "many"])
 @given(
-    text=st.lists(st.sampled_from([b"=", b"?", b"\n", b"\r", b"\\", b"a", b"b"]), max_size=9).map(b"".join)
+    text=st.lists(st.sampled_from([b"=", b"?", b"\n", b"\r", b"\\", b"a", b"2B", b"7B"]), max_size=9).map(
+        b"".join
+    )
 )
 def test_a_text_is_taken_for_one_without_breaks_only_where_no_break_stands(more: bytes, text: bytes) -> None:
-    breaks = (b"=\n", b"=\r", b"=\\", b"?=")
+    breaks = (b"=\n", b"=\r", b"=\\", b"?=", b"=2", b"=7")
     if any(one in text for one in breaks):
         assert _may_be_folded(text)
         assert _may_be_folded(more + text)
