@@ -80,8 +80,11 @@ def bundle_paths(environ: Mapping[str, str], candidates: Iterable[str] = SYSTEM_
     return tuple(dict.fromkeys(found))
 
 
-def variables(bundle: str, java_store: str | None = None) -> dict[str, str]:
-    """Return what to set in the agent's environment: `bundle` is the merged bundle's path inside."""
+def variables(bundle: str, java_store: str | None = None, java_options: Iterable[str] = ()) -> dict[str, str]:
+    """Return what to set in the agent's environment: `bundle` is the merged bundle's path inside.
+
+    `java_options` are what a JVM is told besides, where there is one.
+    """
     found = dict.fromkeys(BUNDLE_VARIABLES, bundle)
     if java_store is not None:
         found["JAVA_TOOL_OPTIONS"] = " ".join(
@@ -89,6 +92,7 @@ def variables(bundle: str, java_store: str | None = None) -> dict[str, str]:
                 f"-Djavax.net.ssl.trustStore={java_store}",
                 "-Djavax.net.ssl.trustStoreType=PKCS12",
                 f"-Djavax.net.ssl.trustStorePassword={JAVA_STORE_PASSWORD}",
+                *java_options,
             )
         )
     return found

@@ -82,7 +82,7 @@ NOT_COVERED: Final[dict[tuple[str, str], str]] = {
     ("Go", "id"): UNSHIMMED,
     **{("Claude Code", source): OWN_READS for source in ("/dev/random", "/dev/urandom", "proc uuid")},
     ("Claude Code", "sleep"): OWN_WAKING,
-    **{("OpenJDK", source): BY_NANOTIME for source in ("chance", "chance.threads", "set order")},
+    **{("OpenJDK", source): BY_NANOTIME for source in ("chance", "set order")},
     (
         "",
         "getrandom.handle",

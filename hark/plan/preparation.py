@@ -116,7 +116,9 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         argv=options.argv,
         executable=command.executable,
         workdir=workdir,
-        env=trust.variables(CA_BUNDLE, java) | env | {secret.name: secret.placeholder for secret in secrets},
+        env=trust.variables(CA_BUNDLE, java, determinism.java_options(controlled))
+        | env
+        | {secret.name: secret.placeholder for secret in secrets},
         grants=grants,
         files={**ssh.client_files(), **servers.files, **files},
         masked=(*surveyed.masked, *(_secret_files(policy, caller) - files.keys())),

@@ -29,6 +29,8 @@ RECORDED: Final = f"{pages.FOLDER}/clock"
 NO_RDRAND: Final = "~0x4000000000000000:~0x40000"
 """RDRAND and RDSEED masked, for OpenSSL (OPENSSL_ia32cap(3)) and BoringSSL, which on Intel's processors mixes
 RDRAND into every draw. The instructions themselves cannot be taken from a program."""
+JAVA_SEEDED: Final = "-Djava.util.secureRandomSeed=true"
+"""Has a JVM seed ThreadLocalRandom and SplittableRandom as it seeds SecureRandom, and not by its clocks."""
 _ZONES: Final = "/zoneinfo/"
 _SOURCE: Final = "preload"
 _UNREACHED: Final = "it loads no library, as static programs do: its clock is the machine's"
@@ -159,6 +161,11 @@ def variables(found: Determinism, env: Mapping[str, str]) -> dict[str, str]:
     if found.clock and "TZ" not in env and (zone := _zone()):
         more["TZ"] = zone
     return more
+
+
+def java_options(found: Determinism) -> tuple[str, ...]:
+    """What a JVM is told for it."""
+    return (JAVA_SEEDED,) if found.seed else ()
 
 
 def _zone() -> str:

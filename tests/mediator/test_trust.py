@@ -68,7 +68,12 @@ def test_every_program_is_told_in_its_own_variable() -> None:
         "JAVA_TOOL_OPTIONS",
     }
     assert "-Djavax.net.ssl.trustStore=/run/hark/java.p12" in found["JAVA_TOOL_OPTIONS"]
-    assert "JAVA_TOOL_OPTIONS" not in trust.variables("/x")
+    assert "JAVA_TOOL_OPTIONS" not in trust.variables("/x", java_options=("-Dx=y",))
+
+
+def test_a_jvm_is_told_what_it_is_told_besides() -> None:
+    told = trust.variables("/x", "/run/hark/java.p12", ("-Dx=y",))["JAVA_TOOL_OPTIONS"]
+    assert told.split()[-1] == "-Dx=y"
 
 
 def test_the_java_store_holds_every_root() -> None:

@@ -97,6 +97,11 @@ def test_the_environment_keeps_what_it_has():
     assert variables(shims, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/run/hark/shim/python:/mine"
 
 
+def test_a_jvm_seeds_what_it_can_by_the_runs_seed():
+    assert determinism.java_options(FULL) == ("-Djava.util.secureRandomSeed=true",)
+    assert determinism.java_options(Determinism()) == ()
+
+
 @pytest.mark.parametrize(
     ("event", "moves"),
     [
