@@ -4,6 +4,7 @@ Always: no piece of an answer reaches the agent before that piece is on the reco
 that `mediator.bodies` stops.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from mitmproxy import http
@@ -30,6 +31,7 @@ from mediator.transcript import Headers
 from mediator.wire import InterimHeaders
 
 CONTINUE: Final = 100
+MAX_PIECE: Final = 1 << 18  # bytes, as of a read
 
 
 class Answering(Streaming):
@@ -83,11 +85,20 @@ class Answering(Streaming):
         answers.standardise(response)
         self._server = Server.BODY
         self._whole = length(headers)
+        self._unsaid = event, headers
+        if not self._answer_body.late or event.end_stream:
+            yield from self._begin_answer()
+
+    def _begin_answer(self) -> Commands:
+        """Record the answer's head and pass it on, if that has not been done."""
+        if self._unsaid is None:
+            return
+        (event, headers), self._unsaid = self._unsaid, None
+        response, asked = event.response, self._asked
         self.size = sum([len(name) + len(value) for name, value in headers])
         self.transcript.response(response.status_code, headers)
         if self._watch is not None and not event.end_stream:
             self._watch.answered(headers)
-        asked = self._asked
         if asked is not None and not event.end_stream and self._framed_anew(response, asked):
             answers.reframe(response, asked)
         yield self._to_agent(ResponseHeaders(self.stream_id, response, event.end_stream))
@@ -127,6 +138,7 @@ class Answering(Streaming):
 
     def _pass(self, data: bytes) -> Commands:
         if data:
+            yield from self._begin_answer()
             self.size += len(data)
             self.transcript.chunk(data)
             if self._watch is not None:
@@ -138,7 +150,8 @@ class Answering(Streaming):
             return
         try:
             if not self._over:
-                yield from self._pass(self._answer_body.finish())
+                for piece in _pieces(self._answer_body.finish()):
+                    yield from self._pass(piece)
             if self._watch is not None:
                 self._watch.finish()
             trailers = self._answer_trailers
@@ -146,6 +159,7 @@ class Answering(Streaming):
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return
+        yield from self._begin_answer()
         if self._answer_trailers:
             self.transcript.trailers(self._answer_trailers, from_agent=False)
             last = ResponseTrailers(self.stream_id, http.Headers(self._answer_trailers))
@@ -170,3 +184,9 @@ class Answering(Streaming):
         self._agent = Agent.DISCARD
         yield self._to_agent(ResponseEndOfMessage(self.stream_id))
         yield commands.RequestWakeup(DISCARD_S)
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Divide what was held: each piece becomes an event of the record."""
+    for at in range(0, len(data), MAX_PIECE):
+        yield data[at : at + MAX_PIECE]

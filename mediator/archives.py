@@ -1,7 +1,8 @@
 """Answers that are packed files themselves (gzip, zstd, zip), looked into as they pass. No IO.
 
 Always: what they hold is searched as a body is, at one depth, and they pass as they came or stop before the
-bytes that complete a value. One that begins as such a file and cannot be looked into does not pass.
+bytes that complete a value. So it is where the body that they are is packed once more on its way. One that
+begins as such a file and cannot be looked into does not pass.
 
 Not done here: files within files, and those packed otherwise (bzip2, xz, 7z).
 """
@@ -11,13 +12,13 @@ import zlib
 from collections.abc import Callable
 from typing import Final
 
-from mediator.codings import Look, Meter, PackedError, Unpacking
+from mediator.codings import Look, Meter, PackedError, Text, Unpacking
 from mediator.credentials import Broker
-from mediator.echo import MAX_KEPT
 from mediator.scan import StreamSwap
 
 MAGICS: Final = {b"\x1f\x8b\x08": b"gzip", b"\x28\xb5\x2f\xfd": b"zstd", b"PK\x03\x04": b"zip"}
 LONGEST: Final = max(map(len, MAGICS))
+MAX_KEPT: Final = 1 << 20  # packed bytes behind the beginning of a value; some dozen decide what it is
 _LOCAL: Final = struct.Struct("<4sHHHHHIIIHH")
 _ENTRY: Final = b"PK\x03\x04"
 _LATER: Final = (b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x08", b"PK\x05\x05")
@@ -52,6 +53,11 @@ class Files:
         self._packed: Zip | Unpacking | None = None
         self._inside: list[StreamSwap] = []
         self._kept = b""
+
+    @property
+    def is_file(self) -> bool | None:
+        """Tell whether it is such a file; None while that is not known."""
+        return None if self._first is not None else self._packed is not None
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass. Raises FoundError and PackedError."""
@@ -88,6 +94,23 @@ class Files:
     def _look(self) -> Look:
         self._inside[:] = [*self._inside[-1:], self._broker.stopping(from_agent=False)]
         return self._inside[-1].feed
+
+
+class Within:
+    """The text of a packed body, as a `mediator.codings.Text`, which may be such a file in turn."""
+
+    def __init__(self, text: Text, files: Files) -> None:
+        self._text = text
+        self._files = files
+
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece and return what may pass of the text. Raises FoundError and PackedError."""
+        self._files.feed(data)
+        return self._text.feed(data)
+
+    def finish(self) -> bytes:
+        """Return the rest."""
+        return self._text.finish()
 
 
 class Zip:

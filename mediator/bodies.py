@@ -17,11 +17,13 @@ from mediator.codings import PackedError, Text, codings_of
 from mediator.credentials import Injection
 from mediator.echo import AnswerBody, Watched, answer_body, answer_fields
 from mediator.endpoints import Minting, minting_at
-from mediator.entire import Entire, unmeasured
+from mediator.entire import Entire
 from mediator.link import Link
+from mediator.made import Made
 from mediator.minting import Mint, MintedText
 from mediator.scan import FoundError
 from mediator.sightings import cookies_in, sighting_in
+from mediator.stored import may_be_packed, unmeasured, was_there
 from mediator.substitution import MessageText, RequestText, place_of
 from mediator.transcript import Headers
 
@@ -63,8 +65,10 @@ class Stage(Protocol):
 class Chain:
     """Stages, one behind the other, as one."""
 
-    def __init__(self, stages: Sequence[Stage] = ()) -> None:
+    def __init__(self, stages: Sequence[Stage] = (), *, late: bool = False) -> None:
         self._stages = tuple(stages)
+        self.late = late
+        """Whether what stands before the body must wait until something of it may pass."""
 
     @property
     def resizes(self) -> bool:
@@ -143,15 +147,22 @@ def of_answer(
         headers = answer_fields(link.broker, headers, link.target)
         mints = None if minting is None else partial(_minted, link, headers, minting)
         way = _searched(link, headers, mints) if body else None
-        if not body and (mints or link.broker.binds(link.target)):
-            headers = unmeasured(headers)
+        bound = link.broker.binds(link.target)
+        stored = bound and was_there(headers, link.age_s)
+        if not body and (mints or bound):
+            headers = unmeasured(headers, stored=stored)
     for cookie in cookies_in(headers):
         link.ledger.token_seen(link.target, "cookie", cookie)
-    stages = [_Told(way, link, answer=True)] if way else []
-    if isinstance(way, AnswerBody) and link.broker.binds(link.target):
-        stages.append(_Told(Files(link.broker), link, answer=True))
-    sighting = sighting_in(headers, partial(link.ledger.token_seen, link.target)) if body else None
-    return headers, Chain((*stages, sighting) if sighting else stages)
+    stages: list[Stage] = [_Told(way, link, answer=True)] if way else []
+    late = False
+    if bound and isinstance(way, AnswerBody):
+        late = not stored and may_be_packed(headers)
+        astray = link.broker.astray_at(link.target)
+        files = Files(link.broker) if stored else Made(link.broker, link.files, astray, late=late)
+        stages.append(_Told(files, link, answer=True))
+    if body and (sighting := sighting_in(headers, partial(link.ledger.token_seen, link.target))):
+        stages.append(sighting)
+    return headers, Chain(stages, late=late)
 
 
 def _searched(
@@ -303,7 +314,7 @@ class _Told:
 
     def __init__(
         self,
-        way: RequestText | MessageText | AnswerBody | Watched | Entire | Files,
+        way: RequestText | MessageText | AnswerBody | Watched | Entire | Files | Made,
         link: Link,
         *,
         answer: bool = False,

@@ -14,6 +14,7 @@ that is packed cannot be searched; requests ask for none (`mediator.judgement`).
 from collections.abc import Callable
 from typing import Final
 
+from mediator.archives import MAX_KEPT, Files, Within
 from mediator.authority import Destination
 from mediator.charsets import check_charset
 from mediator.codings import PackedError, Repacking, Text, Unpacking, codings_of
@@ -28,7 +29,6 @@ __all__ = ["AnswerBody", "PackedError", "answer_body", "answer_fields"]
 
 _DIGESTS: Final = (b"content-md5", b"digest", b"content-digest", b"repr-digest", b"x-goog-hash")
 _DIGEST_BEGINS: Final = (b"x-amz-checksum-",)
-MAX_KEPT: Final = 1 << 20  # packed bytes behind the beginning of a value; some dozen decide what it is
 
 
 def answer_fields(broker: Broker, fields: Headers, source: Destination) -> Headers:
@@ -113,8 +113,9 @@ class Watched:
         return self._passed()
 
     def _look(self) -> Callable[[bytes], object]:
-        self._inside.append(self._broker.stopping(from_agent=False, patient=self._bound))
-        return self._inside[-1].feed
+        swap = self._broker.stopping(from_agent=False, patient=self._bound)
+        self._inside.append(swap)
+        return Within(swap, Files(self._broker)).feed if self._bound else swap.feed
 
     def _passed(self) -> bytes:
         passed, self._kept = self._kept, b""
@@ -150,7 +151,7 @@ def answer_body(
         check_charset(headers)
     if mints is not None:
         swap = broker.incoming(source, patient=bound)
-        return _repacked(codings_of(headers), swap, mints(swap), room)
+        return _repacked(codings_of(headers), swap, mints(swap), room)  # JSON or a form, or nothing passes
     if not broker.holds_any:
         return None
     codings = codings_of(headers)
@@ -162,7 +163,7 @@ def answer_body(
         text = broker.incoming(source, same_length=announced and not resizes, patient=bound)
         return AnswerBody(text, None, resizes=resizes)
     text = broker.incoming(source, patient=bound)
-    return _repacked(codings, text, text, room)
+    return _repacked(codings, text, Within(text, Files(broker)) if bound else text, room)
 
 
 def _repacked(codings: tuple[bytes, ...], swap: StreamSwap, text: Text, room: Room | None) -> AnswerBody:

@@ -58,7 +58,8 @@ class Ending(Stream):
         """No answer, or no more of it: say why where the agent can still be told, and record what it got."""
         self.link.ledger.warn(f"no whole answer from {self.link.target}: {reason}")
         self._look_away()
-        if self._server is Server.BODY:
+        unsaid, self._unsaid = self._unsaid, None
+        if self._server is Server.BODY and unsaid is None:
             self._server = Server.DONE
             self.transcript.end(reason)
             self.link.ledger.ended(self.link.target, reason)

@@ -23,7 +23,7 @@ from mediator.ca import RunCA
 from mediator.callers import CALLER
 from mediator.config import MediatorConfig
 from mediator.credentials import Broker
-from mediator.held import Room
+from mediator.held import Room, for_files
 from mediator.ledger import Ledger
 from mediator.link import Link
 from mediator.mcp.sessions import Sessions
@@ -74,6 +74,8 @@ class Engine:
         self._dialler: Dialler | None = None
         self._open: dict[AgentConnection | Tunnel, Grounds | None] = {}
         self._room = Room()
+        self._files = for_files()
+        self._began = time.monotonic_ns()
         self._sessions = Sessions()
 
     def prefetch(self) -> asyncio.Task[AgentContexts | None]:
@@ -124,6 +126,8 @@ class Engine:
             later=partial(asyncio.get_running_loop().call_later, GOES_ON_S),
             sessions=self._sessions,
             room=self._room,
+            files=self._files,
+            began=self._began,
             process=CALLER.get().pid,
             playback=self._config.playback,
         )

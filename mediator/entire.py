@@ -7,10 +7,9 @@ one packs all the same its answer waits for its end, and neither a length nor a 
 reaches the agent.
 """
 
-from mediator.codings import PackedError, codings_of
+from mediator.codings import PackedError
 from mediator.collected import ASKED_NOT_TO, MAX_TEXT
 from mediator.echo import AnswerBody, Watched
-from mediator.transcript import Headers
 
 
 class Entire:
@@ -40,15 +39,3 @@ class Entire:
     def finish(self) -> bytes:
         """Return all that may pass."""
         return bytes(self._held) + self._way.finish()
-
-
-def unmeasured(headers: Headers) -> Headers:
-    """Return the head of an answer without a body (to HEAD, or 304) without the length of one that is packed.
-
-    Raises PackedError.
-    """
-    if not codings_of(headers):
-        return headers
-    return tuple(
-        field for field in headers if field[0].lower() != b"content-length" or field[1].strip() == b"0"
-    )

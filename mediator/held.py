@@ -12,12 +12,20 @@ from typing import Final
 
 MAX_HELD: Final = 32 << 20  # thirty-two bodies of the largest size that is held
 
+MAX_FILE: Final = 16 << 20  # of a packed file that passes whole (`mediator.made`)
+FILES: Final = 32  # at once: as many downloads as an installer has under way, and half a GiB at the worst
+
 
 class Room:
     """Bytes that may be held. Only used in the mediator's thread."""
 
     def __init__(self, size: int = MAX_HELD) -> None:
         self.left = size
+
+
+def for_files() -> Room:
+    """Return the room for the packed files of one run."""
+    return Room(FILES * MAX_FILE)
 
 
 class Held:

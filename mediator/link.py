@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hark.policy.model import Policy
 from mediator.authority import Destination
 from mediator.credentials import Broker
-from mediator.held import Room
+from mediator.held import Room, for_files
 from mediator.ledger import Ledger
 from mediator.mcp.sessions import Sessions
 from mediator.standing import Standing
@@ -43,6 +43,10 @@ class Link:
     """Of the agent's, that made it; 0: unknown."""
     room: Room = field(default_factory=Room)
     """For bodies that are held: the whole run's."""
+    files: Room = field(default_factory=for_files)
+    """For packed files that are held, likewise."""
+    began: int = 0
+    """When the run began, by `clock`."""
 
     @property
     def policy(self) -> Policy:
@@ -52,6 +56,11 @@ class Link:
     def now(self) -> datetime:
         """Return the time that rules are judged by."""
         return self.standing.now()
+
+    @property
+    def age_s(self) -> float:
+        """Return for how many seconds the run has gone on."""
+        return (self.clock() - self.began) / 1e9
 
     @property
     def live(self) -> bool:

@@ -13,7 +13,7 @@ from mitmproxy.proxy import layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import SendHttp
 from mitmproxy.proxy.layers.http._base import HttpEvent
-from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError
+from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError, ResponseHeaders
 
 from mediator import bodies
 from mediator.held import Held
@@ -70,6 +70,8 @@ class Stream(layer.Layer):
         self._request_trailers: Headers = ()
         self._request_body = bodies.RequestBody(bodies.Chain(), bodies.Chain())
         self._answer_body = bodies.Chain()
+        self._unsaid: tuple[ResponseHeaders, Headers] | None = None
+        """The head of an answer that waits for something of its body."""
         self._watch: Watch | None = None
 
     def let_go(self, reason: str) -> None:

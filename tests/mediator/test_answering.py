@@ -202,7 +202,9 @@ def test_an_answer_in_which_the_value_cannot_be_turned_is_cut_before_the_agent_h
 ) -> None:
     hidden = encode(VALUE.encode() + b", and more")
     with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
-        upstream.routes["/echo"] = lambda call: call.reply(200, b"x" * 99 + b" " + hidden)
+        upstream.routes["/echo"] = lambda call: call.reply(
+            200, b"x" * 99 + b" " + hidden, [("Content-Type", "text/plain")]
+        )
         client.request("GET", "/echo")
         with pytest.raises((http.client.IncompleteRead, OSError)) as cut:
             client.getresponse().read()

@@ -12,8 +12,10 @@ import pytest
 from hark.packers import packer
 from mediator.archives import Files, Zip, kind_of
 from mediator.codings import PackedError
+from mediator.echo import answer_body
+from mediator.held import Room
 from mediator.scan import FoundError
-from tests.mediator.test_echo import BROKER, VALUE
+from tests.mediator.test_echo import API_TARGET, BROKER, VALUE
 
 SOME = random.Random(1).randbytes(3000)
 
@@ -122,3 +124,22 @@ def test_a_large_entry_says_its_length_elsewhere() -> None:
         entry.write(b"k=" + VALUE.encode())
     with pytest.raises(FoundError):
         through(out.getvalue(), 50)
+
+
+@pytest.mark.parametrize("digest", [(), ((b"Content-MD5", b"x"),)], ids=["packed anew", "as it came"])
+@pytest.mark.parametrize("form", FORMS)
+def test_one_that_is_packed_once_more_on_its_way_is_looked_into_too(
+    form: str, digest: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    def passed(text: bytes, *, bound: bool = True) -> bytes:
+        headers = ((b"Content-Encoding", b"gzip"), *digest)
+        body = answer_body(BROKER, headers, API_TARGET, bound=bound, room=Room())
+        assert body is not None
+        return gzip.decompress(body.feed(gzip.compress(FORMS[form](text))) + body.finish())
+
+    with pytest.raises(FoundError):
+        passed(b"a %s b" % VALUE.encode())
+    other = b"a %sX b" % VALUE[:-1].encode()
+    assert passed(other) == FORMS[form](other)
+    if VALUE.encode() not in FORMS[form](b"a %s b" % VALUE.encode()):  # else it is found as it stands
+        assert passed(b"a %s b" % VALUE.encode(), bound=False)

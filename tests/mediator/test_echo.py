@@ -11,6 +11,7 @@ import pytest
 
 from hark.packers import packer, unpackers
 from hark.policy.model import Surface
+from mediator import codings
 from mediator.authority import Destination
 from mediator.credentials import MAX_SPELLED, Broker, Injected, Refused
 from mediator.echo import AnswerBody, PackedError, Watched, answer_body, answer_fields
@@ -179,7 +180,15 @@ def test_an_answer_keeps_its_length_where_value_and_placeholder_have_the_same() 
 
 
 def test_a_bomb_is_unpacked_in_pieces_and_a_bomb_within_a_bomb_is_cut() -> None:
-    assert unpack(b"gzip", through(way(b"gzip"), gzip.compress(bytes(20 << 20), 9), 9999)) == bytes(20 << 20)
+    alike = bytes(codings.MANY)
+    assert unpack(b"gzip", through(way(b"gzip"), gzip.compress(alike, 9), 9999)) == alike
+    with pytest.raises(PackedError, match="far more"):
+        through(way(b"gzip"), gzip.compress(alike + b"x", 9), 9999)
+    long = b"".join(b"request %d took 9 ms and was answered with 200\n" % at for at in range(400_000))
+    packed = gzip.compress(long)
+    assert len(long) > codings.MANY
+    assert len(long) < codings.MANY_RATIO * len(packed)
+    assert unpack(b"gzip", through(way(b"gzip"), packed, 99_999)) == long
     with pytest.raises(PackedError, match="far more"):
         through(way(b"gzip, gzip"), gzip.compress(gzip.compress(bytes(200 << 20), 9), 9), 9999)
 

@@ -14,7 +14,7 @@ from mediator.codings import PackedError
 from mediator.collected import MAX_TEXT
 from mediator.credentials import Broker
 from mediator.echo import answer_body
-from mediator.entire import Entire, unmeasured
+from mediator.entire import Entire
 from mediator.held import Room
 from tests.fakes.upstream import Call
 from tests.mediator.rig import API, PLACEHOLDER, VALUE, pair, secret
@@ -79,20 +79,6 @@ def test_room_is_taken_whole_as_the_head_comes_and_comes_back_from_a_body_that_w
     assert entire(room).finish() == b""
 
 
-@pytest.mark.parametrize(
-    ("headers", "left"),
-    [
-        ((*GZIP, (b"Content-Length", b"60"), (b"A", b"b")), (*GZIP, (b"A", b"b"))),
-        ((*GZIP, (b"Content-Length", b"0")), (*GZIP, (b"Content-Length", b"0"))),
-        (((b"Content-Length", b"60"),), ((b"Content-Length", b"60"),)),
-    ],
-)
-def test_the_length_of_a_packed_body_that_is_not_sent_is_not_told(
-    headers: tuple[tuple[bytes, bytes], ...], left: tuple[tuple[bytes, bytes], ...]
-) -> None:
-    assert unmeasured(headers) == left
-
-
 def echo(call: Call) -> None:
     """Give the Authorization header back, and what was sent, packed in buffers of 2 KiB, to HEAD alike."""
     text = call.headers["Authorization"].encode() + b"\n" + call.body
@@ -142,7 +128,8 @@ def test_a_right_guess_beside_a_value_looks_like_a_wrong_one() -> None:
 def test_the_control_in_pieces_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mediator.bodies.Entire", lambda way: way)
     monkeypatch.setattr("mediator.echo.Collected", lambda text, room: text)
-    monkeypatch.setattr("mediator.bodies.unmeasured", lambda headers: headers)
+    monkeypatch.setattr("mediator.bodies.unmeasured", lambda headers, *, stored: headers)
+    monkeypatch.setattr("mediator.bodies.was_there", lambda headers, age: True)
     pieces, lengths = shown()
     assert len(pieces[0]) > len(pieces[1])
     assert None not in lengths
