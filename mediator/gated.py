@@ -45,6 +45,11 @@ class Gated:
         if isinstance(reader, Reader):
             reader.taker = self._arrived
 
+    @property
+    def idle(self) -> bool:
+        """Tell whether the next piece would be handled now, and none has come."""
+        return self._waits and (self._clear is None or self._clear.done()) and not self._full()
+
     async def read(self, size: int) -> bytes:
         """As of a StreamReader."""
         if self._first:

@@ -44,6 +44,7 @@ from mediator.transport import (
     closed,
     no_linger,
     reset,
+    unread,
     untaken,
     unwritten,
 )
@@ -120,13 +121,11 @@ class AgentConnection(ConnectionHandler):
         gated = Gated(first, reader, full=self._full, take=partial(self._take, client), most=READ_LIMIT)
         self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
         Below(context)
-        if link.tls:
-            tls = AgentTls(context)
-            self._http = AgentHttp(context, link, self._unsent, self._fits)
+        tls = AgentTls(context) if link.tls else None
+        self._http = AgentHttp(context, link, self._unsent, self._fits, self._listens_to)
+        self.layer = tls or self._http
+        if tls is not None:
             tls.child_layer = self._http
-            self.layer = tls
-        else:
-            self.layer = self._http = AgentHttp(context, link, self._unsent, self._fits)
 
     def crash(self, error: BaseException) -> None:
         """End everything about this connection and mark the run."""
@@ -412,6 +411,14 @@ class AgentConnection(ConnectionHandler):
         if io is None or not isinstance(io.writer, asyncio.StreamWriter):
             return 0
         return unwritten(io.writer.transport)
+
+    def _listens_to(self, server: Connection) -> bool:
+        io = self.transports.get(server)
+        if io is None:
+            return True  # what is played has no connection
+        gated = cast(object, io.reader)
+        reads = isinstance(gated, Gated) and gated.idle
+        return reads and isinstance(io.writer, asyncio.StreamWriter) and not unread(io.writer.transport)
 
     def _fits(self, size: int) -> bool:
         return size <= SURE and size + untaken(self._agent.transport) <= SURE

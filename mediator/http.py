@@ -72,7 +72,8 @@ class UpstreamStart(layer.Layer):
 
 class AgentHttp(HttpLayer):
     """All exchanges of one agent connection. `unsent` tells how many bytes wait to be written to a socket,
-    `fits` whether the kernel surely takes so many for the agent's.
+    `fits` whether the kernel surely takes so many for the agent's, `listens_to` whether a server is being
+    read and nothing more has come of it.
     """
 
     def __init__(
@@ -81,11 +82,13 @@ class AgentHttp(HttpLayer):
         link: Link,
         unsent: Callable[[Connection], int],
         fits: Callable[[int], bool] = lambda _: False,
+        listens_to: Callable[[Connection], bool] = lambda _: True,
     ) -> None:
         super().__init__(context, HTTPMode.transparent)
         self._link = link
         self._unsent = unsent
         self._fits = fits
+        self._listens_to = listens_to
         self.answered: list[Stream] = []
         """Those of which the server has said all, which may not have left for the agent yet."""
 
@@ -214,6 +217,7 @@ class AgentHttp(HttpLayer):
         exchange = Exchange(_forked(self.context), stream_id, self._link)
         exchange.context.layers.clear()  # else it stands in there itself: a circle
         exchange.idle = self._idle
+        exchange.listens_to = self._listens_to
         exchange.said_all = self._said_all
         self.streams[stream_id] = exchange  # type: ignore[assignment]
         yield from self.event_to_child(exchange, events.Start())

@@ -121,6 +121,8 @@ class Table:
             self._alphabet = bytes({*TOKEN, *b"".join(needle.text for needle in needles)})
         self._unknown = max((one.length for one in shapes if len(one.known) < KNOWN_FROM), default=0)
         """The length of the longest one whose beginning does not tell it from other texts."""
+        self._half = min((one.length for one in shapes if len(one.known) < KNOWN_FROM), default=0) // 2
+        """Of the shortest such one."""
         self._prefixes: dict[bytes, list[_Shape]] = {}
         for shape in shapes:
             if len(shape.known) >= KNOWN_FROM:
@@ -169,11 +171,25 @@ class Table:
 
         Of the last `word` bytes they may also be such as nothing that may be known tells from any other word.
         """
+        end = self._end(text)
+        unknown = min(len(end), self._unknown - 1, word) if self._unknown else 0
+        return max(unknown, self._begun(end))
+
+    def tells(self, text: bytes, word: int) -> bool:
+        """Tell whether too much of a needle may stand at the end of a normal text for that to be given out.
+
+        That is what begins as a needle is known to, by more than chance, and of the last `word` bytes half of
+        one that looks like any word.
+        """
+        end = self._end(text)
+        return self._begun(end) >= HOLD_FROM or (bool(self._half) and min(len(end), word) >= self._half)
+
+    def _end(self, text: bytes) -> bytes:
+        """Return as much of a normal text's end as may belong to one needle."""
         end = text[-(self.longest - 1) :] if self.longest > 1 else b""
         if self._alphabet is not None:
             end = end[len(end.rstrip(self._alphabet)) :]
-        unknown = min(len(end), self._unknown - 1, word) if self._unknown else 0
-        return max(unknown, self._begun(end))
+        return end
 
     def _begun(self, end: bytes) -> int:
         """Return how many bytes at the end of a text begin a needle, by what may be known of it."""
@@ -186,6 +202,21 @@ class Table:
             if end[-size:] in self._short:
                 return min(size, len(end))
         return 0
+
+
+def _last_word(table: Table, window: bytes, first: int, last: int) -> int:
+    """Return how many characters the last word before `last` has, as far as it stands behind `first`."""
+    blank = first if table.spaced else window.rfind(b" ", first, last) + 1
+    return len(normal(window[max(first, blank) : last]))
+
+
+def _tells(table: Table, window: bytes, *, over: bool) -> bool:
+    """Tell whether too much of a needle may stand at a text's end; whose last word is `over`."""
+    last = len(window) - begun(window)
+    text = normal(window[:last])
+    again = begun(text)
+    word = 0 if over else _last_word(table, window, 0, last) - again
+    return table.tells(text[: len(text) - again], word)
 
 
 def _alike(pair: Pair) -> int:
@@ -324,6 +355,18 @@ class StreamSwap:
         self._held, self.waiting = b"", False
         return passed
 
+    def after_silence(self) -> bytes:
+        """Return what is held, as `release` does, where nothing came behind it for long.
+
+        Nothing, where the stream broke off amid so much of a word that most of a needle could be in it: that
+        waits on. Behind the end of a line no word goes on.
+        """
+        table, window = self._table(), self._gone + self._held
+        whole = folded(window, open_end=True)
+        texts = (window,) if whole is None else (window, whole[0])
+        over = window.endswith(b"\n")
+        return b"" if any(_tells(table, text, over=over) for text in texts) else self.release()
+
     def at_once(self, piece: bytes) -> bytes:
         """Take a piece and return what may pass, without waiting for what is likely chance."""
         passed = self.feed(piece)
@@ -414,8 +457,11 @@ class StreamSwap:
             return start
         text, place = whole
         waiting, inner = self.waiting, self._hold_plain(table, text, _Work())
-        self.waiting = waiting or self.waiting
-        return min(start, first + place(inner)) if inner < len(text) else start
+        if inner == len(text):
+            self.waiting = waiting
+            return start
+        self.waiting = self.waiting and (waiting or start == len(window))  # else one of the two is no chance
+        return min(start, first + place(inner))
 
     def _hold_plain(self, table: Table, window: bytes, work: _Work) -> int:
         first = max(work.done, len(window) - WIDEST * (table.longest + 2))
@@ -424,8 +470,7 @@ class StreamSwap:
         again = begun(text)  # of a spelling within a spelling
         word, paused = 0, window.endswith(_EVENT_ENDS)
         if self._patient and not paused:
-            blank = first if table.spaced else window.rfind(b" ", first, last) + 1
-            word = len(normal(window[max(first, blank) : last]))
+            word = _last_word(table, window, first, last)
         inner = table.tail(text[: len(text) - again], word) if again else 0
         size = max(table.tail(text, word), inner + again)
         if not size or (paused and size < HOLD_FROM):  # an event that ends in such a character is not late

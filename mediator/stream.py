@@ -51,6 +51,8 @@ class Stream(layer.Layer):
 
     idle: Callable[[], Connection | None] | None = None
     """Returns a connection to the link's target over which a request may go now, if there is one."""
+    listens_to: Callable[[Connection], bool] = staticmethod(lambda _: True)
+    """Tells whether a server is being read, and nothing more has come of it."""
     said_all: Callable[["Stream"], None] | None = None
     """Told that the server has said all: ends the transcript once it has left. Else that is ended at once."""
     size = 0

@@ -2,6 +2,8 @@
 
 Always: what a side says is on the record before any byte of it passes; a stream with a placeholder or a real
 value in it ends both ways before the byte that completes it is passed, as raw TCP does (`mediator.tunnel`).
+From a server that knows a credential a word at the end of a piece waits for what follows. It passes alone
+only where that server was listened to in vain for `LATER_S` and less than half of a value can stand in it.
 The end of what one side says is passed as that, and a reset as a reset.
 
 Not done here: telling a server over TLS that the agent has said all, which asyncio's TLS cannot express.
@@ -29,7 +31,16 @@ if TYPE_CHECKING:
 
 LATER_S: Final = 1.0
 """For the rest of a value that a server which knows it sends in two pieces. Without an end both sides of a
-protocol of frames could wait for each other behind any word."""
+protocol of frames could wait for each other behind any short word."""
+LOOKS: Final = 4
+"""In that time: in each of them the server is being read, and nothing of it lies there. An agent that takes
+nothing keeps hark from reading."""
+SILENT_S: Final = 10.0
+"""After which it is said that a word is kept back, and why."""
+KEPT_BACK: Final = (
+    "an upgraded connection to {} stopped within a long word, which hark keeps back since most of a "
+    "credential may stand in it; bind that to another host, or to another port, if they have to talk so"
+)
 SERVER_RESET: Final = "the server reset the connection"
 
 
@@ -39,6 +50,8 @@ class Streaming(Talking):
     _ways: "dict[bool, StreamSwap] | None" = None
     """By whether it is the agent's: what looks for credentials in it."""
     _later: commands.RequestWakeup | None = None
+    _quiet = 0
+    """Looks, one after another, that found nothing more of the server."""
     _hushed: frozenset[bool] = frozenset()
     """Who has said all."""
 
@@ -62,7 +75,7 @@ class Streaming(Talking):
             knows = broker.binds(self.link.target)
             self._ways = {
                 True: broker.stopping(from_agent=True),
-                False: broker.stopping(from_agent=False, patient=knows),
+                False: broker.stopping(from_agent=False, patient=knows and not self._played),
             }
         return wrong
 
@@ -91,18 +104,31 @@ class Streaming(Talking):
             self.transcript.message(STREAM, passed, more=bool(data), from_agent=from_agent)
         if passed:
             yield self._say(passed, to_agent=not from_agent)
-        if data and way.holding and not from_agent:
-            self._later = commands.RequestWakeup(LATER_S)
-            yield self._later
+        if not from_agent:
+            self._quiet, self._later = 0, None
+            if data and way.holding:
+                yield from self._look_later(LATER_S / LOOKS)
+
+    def _look_later(self, after_s: float) -> Commands:
+        self._later = commands.RequestWakeup(after_s)
+        yield self._later
 
     def _on_later(self, event: events.Wakeup) -> Commands:
-        """Pass on what was held of the server's words, and nothing came behind for long."""
+        """Pass on what was held of the server's words, if it was listened to for long and said nothing."""
         if self._ways is None or event.command is not self._later or self._server is not Server.BODY:
             return
-        passed = self._ways[False].release()
+        self._quiet = self._quiet + 1 if self._upstream and self.listens_to(self._upstream) else 0
+        if self._quiet < LOOKS:
+            yield from self._look_later(LATER_S / LOOKS)
+            return
+        passed = self._ways[False].after_silence()
         if passed:
             self.transcript.message(STREAM, passed, more=True, from_agent=False)
             yield self._say(passed, to_agent=True)
+        elif self._quiet == LOOKS:
+            yield from self._look_later(SILENT_S)
+        else:
+            self.link.ledger.warn(KEPT_BACK.format(self.link.target))
 
     def _stop(self, found: FoundError, *, from_agent: bool) -> Commands:
         """End a stream in which a credential stands; the piece with it is not recorded."""

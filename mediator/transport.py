@@ -189,6 +189,24 @@ async def closed(writer: asyncio.StreamWriter) -> bool:
     return taken
 
 
+def unread(transport: asyncio.WriteTransport) -> int:
+    """Return how many bytes of the other side lie with the kernel or before TLS, and are not handed on yet.
+
+    Of a record of TLS that has not come whole OpenSSL may have taken a part, which nothing shows.
+    """
+    sock = _socket(transport)
+    if sock is None or sock.fileno() < 0:
+        return 0
+    (kernels,) = struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.FIONREAD, b"\0\0\0\0"))
+    return int(kernels) + _undecrypted(transport)
+
+
+def _undecrypted(transport: asyncio.WriteTransport) -> int:
+    protocol = getattr(transport, "_ssl_protocol", None)
+    incoming, tls = getattr(protocol, "_incoming", None), getattr(protocol, "_sslobj", None)
+    return (0 if incoming is None else incoming.pending) + (0 if tls is None else tls.pending())
+
+
 def untaken(transport: asyncio.WriteTransport) -> int:
     """Return how many bytes the other side has not taken yet: of ours and of the kernel's."""
     sock = _socket(transport)

@@ -76,6 +76,31 @@ def test_what_was_read_before_comes_first_and_what_arrives_meanwhile_behind_it()
     run(story)
 
 
+def test_it_is_idle_only_while_the_next_piece_would_be_handled_and_none_is_there() -> None:
+    async def story() -> None:
+        side = Side()
+        assert not side.gated.idle  # nobody reads yet
+        await side.turns()
+        assert side.gated.idle
+        side.full = True
+        assert not side.gated.idle
+        side.reader.feed_data(b"one")
+        side.full = False
+        assert not side.gated.idle  # it came, and waits for the task
+        await side.turns()
+        assert side.gated.idle
+        side.holds = True
+        side.reader.feed_data(b"two")
+        assert not side.gated.idle  # what it became has not been written on
+        side.clears[0].set()
+        await side.turns()
+        assert side.gated.idle
+        side.reader.feed_eof()
+        await side.task
+
+    run(story)
+
+
 def test_a_long_piece_is_left_to_the_task_and_none_passes_it() -> None:
     async def story() -> None:
         side = Side(most=PIECE)

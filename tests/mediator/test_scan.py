@@ -1,6 +1,7 @@
 """A needle is replaced however the stream is cut, before its last byte passes; nothing else is held up."""
 
 import base64
+import contextlib
 import json
 import quopri
 from collections.abc import Callable
@@ -359,6 +360,8 @@ SHOWN = b"sk-ant-api03-hark-abcdefghijklmnop"
 ONE, OTHER = b"sk-ant-api03-Zq8Rw2Lk5Vn1Xp7T_aBcD", b"sk-ant-api03-0sEcReT-fIvE-six7_eIgh"[:34]
 BARE = (b"4f9aZq8Rw2Lk5Vn1", b"Xp7T0123456789ab", b"harkabcdefghijkl")
 """Two values and a placeholder that share no beginning."""
+SILENCE = b""
+"""In the place of a piece: nothing comes for long."""
 
 
 def hiding(value: bytes, shown: bytes) -> Table:
@@ -368,7 +371,7 @@ def hiding(value: bytes, shown: bytes) -> Table:
 def parts(*values: bytes) -> st.SearchStrategy[bytes]:
     spelled = [form for value in values for form in (value, value.hex().encode(), base64.b64encode(value))]
     cut_off = [text[at : at + size] for text in spelled for at in (0, 3) for size in (1, 3, 5, 13, 15, 22)]
-    return st.sampled_from([*cut_off, b" ", b"\n", b"\n\n", b'"}', b"%", b"word", b"data: "])
+    return st.sampled_from([*cut_off, SILENCE, b" ", b"\n", b"\n\n", b'"}', b"%", b"word", b"data: "])
 
 
 @pytest.mark.attack
@@ -391,7 +394,10 @@ def test_what_is_held_does_not_tell_which_value_it_is(
         swaps = [StreamSwap(lambda table=table: table, patient=patient) for table in tables]
         plain = [StreamSwap(lambda table=table: table) for table in bare]
         for piece in pieces:
-            passed_on = {(swap.feed(piece), swap.waiting) for swap in swaps}
+            passed_on = {
+                (swap.after_silence() if piece == SILENCE else swap.feed(piece), swap.waiting)
+                for swap in swaps
+            }
             assert len(passed_on) == 1, passed_on
             told.append(len({swap.feed(piece) for swap in plain}) > 1)
 
@@ -423,6 +429,37 @@ def test_of_a_value_without_one_words_wait_for_what_comes_next_but_not_behind_an
     assert swap.feed(b"Hello: wor") == b"Hello: "
     assert swap.feed(b"ld. ") == b"world. "
     assert StreamSwap(lambda: table, patient=False).feed(b"220 ready\r\n") == b"220 ready\r\n"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("step", [1, 2, 5, 7, 8, 11])
+def test_by_silences_less_than_half_of_a_value_is_given_out_and_nothing_behind_a_known_beginning(
+    step: int,
+) -> None:
+    for value, shown, most in ((ONE, SHOWN, HOLD_FROM), (BARE[0], BARE[2], len(BARE[0]) // 2)):
+        table, got = hiding(value, shown), b""
+        swap = StreamSwap(lambda table=table: table)
+        for piece in cut(value[:-1], step):
+            got += swap.feed(piece) + swap.after_silence()
+        assert len(got) < most, got
+        with contextlib.suppress(FoundError):  # what has passed of a beginning that is not the placeholder's
+            assert got + swap.feed(value[-1:]) + swap.finish() == shown
+
+
+@pytest.mark.parametrize(
+    "text", [b"hello", b"twenty-four/characters\n", b"$ ", b"Enter it:", b"c2VjcmV0cw==\r\n"]
+)
+def test_the_control_after_a_silence_short_words_and_lines_are_given_out(text: bytes) -> None:
+    swap = StreamSwap(lambda: hiding(BARE[0], BARE[2]))
+    assert swap.feed(text) + swap.after_silence() == text
+
+
+def test_half_a_value_that_mail_breaks_is_held_through_a_silence_and_waits_for_no_moment() -> None:
+    swap = StreamSwap(lambda: hiding(BARE[0], BARE[2]))
+    assert swap.feed(b"it is =?utf-8?Q?" + BARE[0][:10]) == b"it is =?utf-8?Q?"
+    assert swap.feed(b"?=\r\n =?utf-8?Q?" + BARE[0][10:12]) == b""
+    assert not swap.waiting  # the control: two characters alone would
+    assert swap.after_silence() == b""
 
 
 @pytest.mark.attack

@@ -18,6 +18,7 @@ from mediator.transport import (
     keep_alive,
     no_linger,
     reset,
+    unread,
     untaken,
     unwritten,
 )
@@ -171,6 +172,45 @@ def test_of_tls_that_was_closed_twice_nothing_is_left_to_be_written() -> None:
         return found
 
     assert asyncio.run(close_twice()) == (0, 0, True)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_what_lies_unread_is_counted_wherever_it_lies(tls: bool) -> None:
+    """With the kernel, which takes more than asyncio reads ahead; and what TLS has and has not read."""
+    size = 1 << 17
+
+    async def found() -> list[int]:
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while await reader.read(1):
+                writer.write(b"x" * size)
+            writer.close()
+
+        root, serving = certified(("api.example",))
+        server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=serving if tls else None)
+        port = server.sockets[0].getsockname()[1]
+        trusting = ssl.create_default_context(cadata=root.decode()) if tls else None
+        name = "api.example" if tls else None
+        reader, writer = await connected("127.0.0.1", port, tls=trusting, name=name, limit=1 << 20)
+        line = writer.transport
+        writer.write(b"1")
+        await reader.readexactly(size)  # the tickets of TLS as well
+        counts = [unread(line)]
+        line.pause_reading()  # type: ignore[attr-defined]
+        writer.write(b"2")
+        async with asyncio.timeout(60):
+            while unread(line) < size:  # noqa: ASYNC110  # neither the kernel nor TLS tells of it
+                await asyncio.sleep(0.01)
+        line.resume_reading()  # type: ignore[attr-defined]
+        await reader.readexactly(size)
+        counts.append(unread(line))
+        writer.close()
+        await writer.wait_closed()
+        counts.append(unread(line))
+        server.close()
+        await server.wait_closed()
+        return counts
+
+    assert asyncio.run(found()) == [0, 0, 0]
 
 
 def test_the_control_without_the_wait_the_rest_is_lost() -> None:
