@@ -7,12 +7,14 @@ outlasts no replay is `hark.snapshot.copies`'s.
 """
 
 import os
+import signal
 import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from types import FrameType
+from typing import Final, NoReturn
 
 from hark import ids
 from hark.bundle.store import ensure_runs_directory
@@ -85,13 +87,32 @@ def folders(keep: str | None, environ: Mapping[str, str]) -> Iterator[Throwaway]
     if keep is not None:
         _refuse_kept(keep)
     name = ids.ulid(time.time_ns(), os.urandom(ids.RANDOM_BYTES))
-    with Copy(ready(ensure_runs_directory(environ)), name) as copy:
+    with _removed_when_asked(), Copy(ready(ensure_runs_directory(environ)), name) as copy:
         beside = os.path.dirname(copy.path)
         if keep is None:
             yield Throwaway(copy.path, beside)
             return
         os.mkdir(keep, 0o755)
         yield Throwaway(os.path.abspath(keep), beside)
+
+
+@contextmanager
+def _removed_when_asked() -> Iterator[None]:
+    """Have a polite request to end the process take the copy away first, as Ctrl-C does."""
+    ending = [
+        number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL
+    ]
+    for number in ending:
+        signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def _refuse_kept(keep: str) -> None:

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from tests.e2e.rig import Desk
+from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import Call, early, serving
 
 pytestmark = [pytest.mark.e2e]
@@ -95,3 +95,31 @@ def test_who_asks_hark_to_end_after_the_agent_has_keeps_nothing_from_being_seale
         assert ended.returncode == 3, ended.stderr
         assert rootless.verdict().startswith("VERIFIED: the run ended with exit code 3, ")
         rootless.bundle.unlink()
+
+
+STAGING = """
+import os, sys
+from hark.cli import main
+from hark.rerun import replaying
+whole, number = replaying.stage, int(sys.argv.pop(1))
+def asked(*parts, **more):
+    os.kill(os.getpid(), number)
+    return whole(*parts, **more)
+replaying.stage = asked
+sys.exit(main.entry())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_who_asks_a_replay_to_end_before_its_agent_starts_leaves_no_copy_of_the_project(
+    rootless: Desk, number: int
+) -> None:
+    rootless.write("notes", "mine")
+    ok(rootless.run("--", "cat", "notes"))
+    ended = rootless.program(STAGING, str(int(number)), "replay", rootless.bundle)
+    assert ended.returncode in (128 + number, -number), ended.stderr
+    copies = rootless.project.parent / "state" / "hark" / "copies"
+    left = [path for path in copies.rglob("notes") if path.read_text() == "mine"]
+    assert len(left) == (number == signal.SIGKILL)  # the control, which the next one takes away
+    ok(rootless.hark("replay", rootless.bundle))
+    assert list(copies.iterdir()) == []
