@@ -6,9 +6,11 @@ connected anew, in the host's network).
 """
 
 import os
+import re
 import signal
 import socket
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +18,11 @@ from hark.errors import ConfinementError
 
 _STREAMS: Final = ("standard input", "standard output", "standard error")
 _PYTHON_IGNORES: Final = (signal.SIGPIPE, signal.SIGXFSZ)  # the interpreter's doing, not the caller's
+
+
+_MASK: Final = re.compile("0[0-7]{3}")
+_TO_ALL: Final = frozenset((signal.SIGKILL, signal.SIGSTOP))
+"""Which nobody ignores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +33,32 @@ class Inherited:
     ignored: tuple[int, ...]
     """Signals that the caller ignores (nohup)."""
 
+    def told(self) -> tuple[str, tuple[str, ...]]:
+        """Return the mask and the names of the signals, as a record has them."""
+        named = (signal.Signals(number).name for number in self.ignored if number in set(signal.Signals))
+        return f"{self.umask:04o}", tuple(named)
+
+    @classmethod
+    def read(cls, umask: str, ignored: Iterable[str]) -> "Inherited | None":
+        """Return what a record has; None where that is none that a program begins with."""
+        names = {one.name: one for one in signal.Signals if one not in _TO_ALL}
+        numbers = [names.get(name) for name in ignored]
+        if not _MASK.fullmatch(umask) or None in numbers:
+            return None
+        return cls(int(umask, 8), tuple(sorted(int(number) for number in numbers if number is not None)))
+
 
 def inherited() -> Inherited:
     """Read from the calling process, before anything is changed in it."""
-    umask = os.umask(0o077)
-    os.umask(umask)
     catchable = signal.valid_signals() - set(_PYTHON_IGNORES)
     ignored = [number for number in catchable if signal.getsignal(number) is signal.SIG_IGN]
-    return Inherited(umask, tuple(sorted(int(number) for number in ignored)))
+    return Inherited(_umask(), tuple(sorted(int(number) for number in ignored)))
+
+
+def _umask() -> int:
+    """Read the mask without setting another meanwhile, which other threads would make files with."""
+    with open("/proc/self/status", "rb") as status:
+        return next(int(line.split()[1], 8) for line in status if line.startswith(b"Umask:"))
 
 
 def settle_streams() -> None:

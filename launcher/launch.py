@@ -42,7 +42,7 @@ def launch(plan: Plan, played: Played | None = None) -> Boundary:
         write_only_terminals()
         empty_input_in_background()
     identity = agent_identity(os.getuid(), os.getgid(), os.environ, plan.seen_as)
-    handed_down = inherited()
+    handed_down = plan.inherits or inherited()
     supervisor = os.getpid()
     taken, outlet = _take_streams(plan, identity, played)
     made = ahead.take(identity)

@@ -11,6 +11,7 @@ from socket import socket
 from typing import Final
 
 from hark.policy.model import Limits
+from launcher.caller import Inherited
 from launcher.processors import Processors
 
 GATEWAY_V4: Final = "10.200.1.1"
@@ -78,6 +79,8 @@ class Plan:
     """Let the agent make user namespaces of its own, and mounts in them: see `hark.plan.nesting`."""
     published: tuple[int, ...] = ()
     """Ports of the agent's loopback that the supervisor may connect to."""
+    inherits: Inherited | None = None
+    """What the agent gets of a caller's process; None: what this one has."""
     seen_as: tuple[int, int] | None = None
     """uid and gid that the agent sees itself have, where a replay shows it others than its own."""
     shim: bool = False

@@ -122,6 +122,10 @@ class Boundary(NamedTuple):
     """How many the agent might use, as it was told; 0 where that is not recorded."""
     online: int = 0
     """How many it was told that there are."""
+    umask: str = ""
+    """The mask that it began with, four octal digits; empty where that is not recorded."""
+    ignored: tuple[str, ...] = ()
+    """Names of the signals that it began with as ignored, as its caller had them."""
 
 
 class McpMessage(NamedTuple):
@@ -248,7 +252,8 @@ ADDED_KINDS: Final[tuple[Kind, ...]] = (
     Kind(
         41,
         Boundary,
-        {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS, 8: BOOL, 32: UINT, 33: UINT},
+        {1: UINT, 2: TEXT, 3: UINT, 4: UINT, 5: TEXTS, 6: TEXTS, 7: TEXTS, 8: BOOL}
+        | {32: UINT, 33: UINT, 34: TEXT, 35: TEXTS},
     ),
     Kind(42, McpMessage, {1: TEXT, 2: UINT, 3: UINT, 4: BOOL, 5: BYTES, 6: TEXT, 7: UINT}),
     Kind(43, TokenSeen, {1: TEXT, 2: TEXT, 3: TEXT}),

@@ -24,6 +24,7 @@ from hark.plan.toolservers import STUBS, ToolServers, make_ready, refuse_taken
 from hark.policy.model import Policy, Secret, Typed
 from hark.repeatable import determinism
 from launcher import ssh
+from launcher.caller import inherited
 from launcher.plan import Grant, Plan
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         argv=options.argv,
         executable=command.executable,
         workdir=workdir,
+        inherits=inherited(),
         env=trust.variables(CA_BUNDLE, java, determinism.java_options(controlled))
         | env
         | {secret.name: secret.placeholder for secret in secrets},

@@ -36,6 +36,7 @@ from hark.rerun.searching import SYSTEM, Found, Places, search
 from hark.rerun.throwaway import Throwaway
 from hark.visible import visible
 from launcher import processors, ssh, system
+from launcher.caller import Inherited
 from launcher.identity import may_be_seen
 from launcher.pages import EPOCHS
 from launcher.plan import Access, Grant, Plan
@@ -155,6 +156,7 @@ def stage(
         processors=counts,
         fixed_addresses=bool(controlled.seed),
         published=tuple(one.port for one in policy.publish),
+        inherits=_inherits(recalled),
         seen_as=_seen_as(recalled),
         wait_for_all=recalled.boundary is not None and recalled.boundary.waits_for_all,
     )
@@ -378,6 +380,18 @@ def _seen_as(recalled: Recalled) -> tuple[int, int] | None:
     if not all(may_be_seen(one) for one in ids):
         raise ReplayError(f"its agent ran as uid {ids[0]} and gid {ids[1]}, which no agent of hark's does")
     return ids
+
+
+def _inherits(recalled: Recalled) -> Inherited | None:
+    """What the agent gets of a caller's process; None: what it has here. Raises ReplayError."""
+    boundary = recalled.boundary
+    if boundary is None or not (boundary.umask or boundary.ignored):
+        return None
+    found = Inherited.read(boundary.umask, boundary.ignored)
+    if found is None:
+        told = " ".join((boundary.umask, *boundary.ignored))
+        raise ReplayError(f"its agent began with the mask and ignored signals {visible(told)}, and none does")
+    return found
 
 
 def _processors(recalled: Recalled) -> processors.Processors | None:

@@ -40,7 +40,8 @@ class Throwaway:
         if file:
             os.close(os.open(path, _NEW_FILE, 0o644))
         else:
-            os.mkdir(path, 0o755)
+            os.mkdir(path)
+            os.chmod(path, 0o755)  # noqa: S103  # whatever the umask says: the agent can tell
         return path
 
     def place(self, path: str, *, folder: bool) -> bool:

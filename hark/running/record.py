@@ -126,6 +126,7 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         *_supervised(prepared.policy),
     )
     counts = plan.processors or processors.here()
+    umask, ignored = ("", ()) if plan.inherits is None else plan.inherits.told()
     return Boundary(
         landlock_abi=facts.landlock_abi,
         kernel=f"{facts.kernel} {facts.machine}",
@@ -139,6 +140,8 @@ def boundary(prepared: Prepared, facts: Facts) -> Boundary:
         waits_for_all=plan.wait_for_all,
         processors=counts.usable,
         online=counts.online,
+        umask=umask,
+        ignored=ignored,
     )
 
 

@@ -31,7 +31,8 @@ class Copy:
         try:
             self._lock = _locked(self._lock_path)
             os.mkdir(self._place, 0o700)
-            os.mkdir(self.path, 0o755)
+            os.mkdir(self.path)
+            os.chmod(self.path, 0o755)  # noqa: S103  # whatever the umask says: the agent can tell
         except OSError as error:
             raise UsageError(f"cannot make a copy of the project in {directory}: {error.strerror}") from error
 

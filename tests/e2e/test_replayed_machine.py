@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -58,6 +59,26 @@ def equal(ended: Any, printed: str) -> None:
 def test_addresses_are_as_recorded(rootless: Desk) -> None:
     printed = recorded(rootless, ADDRESSES)
     equal(replay(rootless), printed)
+
+
+MADE = """
+umask; stat -c %a . ; grep SigIgn /proc/self/status
+echo made > file; mkdir folder; ls -l | cut -d " " -f 1
+"""
+
+
+@pytest.mark.parametrize(("then", "now"), [(0o027, 0o077), (0o002, 0o022)])
+def test_the_umask_and_ignored_signals_are_as_recorded(at: Desk, then: int, now: int) -> None:
+    def ignoring() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    at.write("agent.sh", MADE)
+    ran = ok(at.run("--", "sh", "agent.sh", umask=then, preexec_fn=ignoring))
+    assert ran.stdout.startswith(f"{then:04o}\n755\n")
+    assert int(ran.stdout.split()[3], 16) == 1 << (signal.SIGHUP - 1)
+    (event,) = at.events("boundary")
+    assert (event["umask"], event["ignored"]) == (f"{then:04o}", ["SIGHUP"])
+    equal(at.hark("replay", at.bundle, umask=now), ran.stdout)
 
 
 def test_files_belong_to_the_agent_with_the_recorded_modes(at: Desk, elsewhere: Desk) -> None:  # noqa: F811

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hark.errors import ConfinementError
-from launcher.caller import inherited, settle_streams
+from launcher.caller import Inherited, inherited, settle_streams
 from launcher.launch import launch
 from tests.launcher.rig import apart, plan, project, shell
 
@@ -65,6 +65,14 @@ def test_umask_and_ignored_signals_are_read_and_left_alone() -> None:
         return found.umask, signal.SIGHUP in found.ignored, os.umask(0)
 
     assert apart(work) == (0o027, True, 0o027)
+
+
+def test_what_is_inherited_is_told_in_words_and_read_again() -> None:
+    found = Inherited(0o027, (int(signal.SIGHUP), int(signal.SIGINT)))
+    assert found.told() == ("0027", ("SIGHUP", "SIGINT"))
+    assert Inherited.read(*found.told()) == found
+    for umask, ignored in (("27", ()), ("1000", ()), ("0022", ("SIGKILL",)), ("0022", ("HUP",))):
+        assert Inherited.read(umask, ignored) is None
 
 
 @pytest.mark.attack

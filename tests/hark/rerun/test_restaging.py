@@ -19,6 +19,7 @@ from hark.rerun.recalled import Recalled, recall
 from hark.rerun.restaging import Given, Staged, policy_of, refuse_hostile, stage
 from hark.rerun.throwaway import Throwaway
 from launcher import processors
+from launcher.caller import Inherited
 from launcher.plan import Access
 from tests.support.recordings import BOUNDARY, ENV, PROJECT, bundle
 
@@ -273,6 +274,33 @@ def test_counts_of_processors_that_no_machine_has_are_refused(
     told = BOUNDARY._replace(processors=processors, online=online)
     with pytest.raises(ReplayError, match=f"told of {processors} processors of {online}, and no machine"):
         staged(tmp_path, folders, boundary=told)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("umask", "ignored"),
+    [
+        ("22", ()),
+        ("-022", ()),
+        ("07777", ()),
+        ("0o22", ()),
+        ("", ("SIGHUP",)),
+        ("0022", ("SIGKILL",)),
+        ("0022", ("9",)),
+    ],
+)
+def test_what_no_agent_begins_with_is_refused(
+    tmp_path: Path, folders: Throwaway, umask: str, ignored: tuple[str, ...]
+) -> None:
+    with pytest.raises(ReplayError, match="and none does"):
+        staged(tmp_path, folders, boundary=BOUNDARY._replace(umask=umask, ignored=ignored))
+
+
+def test_the_umask_is_the_recorded_one_where_there_is_one(tmp_path: Path, folders: Throwaway) -> None:
+    told = staged(tmp_path, folders, boundary=BOUNDARY._replace(umask="0077", ignored=("SIGINT", "SIGHUP")))
+    assert told.prepared.plan.inherits == Inherited(0o077, (1, 2))
+    (tmp_path / "old").mkdir()
+    assert staged(tmp_path / "old", folders).prepared.plan.inherits is None
 
 
 def test_processors_are_shown_as_recorded_where_this_machine_has_others(
