@@ -25,13 +25,11 @@ from hark.shebang import SHEBANG_BYTES, shebang
 from launcher import ceilings, kernel, landlock, refusals, seccomp, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
+from launcher.least import of_dumps
 from launcher.plan import Plan
 from launcher.view import View
 
 _SHELL: Final = "/bin/sh"
-_NO_DUMP: Final = 1
-"""Bytes of a core dump. A limit of 0 does not keep the kernel from starting the program that core_pattern
-names, on the host and as root; 1 does, and makes no file either (do_coredump in fs/coredump.c)."""
 _NOT_FOUND: Final = (errno.ENOENT, errno.ENOTDIR)
 
 
@@ -59,7 +57,7 @@ def become(agent: Agent) -> NoReturn:
         _standard_streams(agent.terminal, agent.plan.on_terminal)
         _close_all_but(agent.status)
         _reset_signals(agent.inherited)
-        resource.setrlimit(resource.RLIMIT_CORE, (_NO_DUMP, _NO_DUMP))
+        resource.setrlimit(resource.RLIMIT_CORE, (of_dumps(), of_dumps()))
         kernel.drop_capabilities()
         kernel.no_new_privileges()
         step = "apply Landlock"

@@ -71,7 +71,7 @@ import resource
 limit = resource.getrlimit(resource.RLIMIT_CORE)[0]
 print('SUCCEEDED' if limit != 1 else 'REFUSED', limit)
 """,
-    without(confine, "_NO_DUMP", 0),
+    without(confine, "of_dumps", lambda: 0),
 )
 
 
