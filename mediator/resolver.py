@@ -87,6 +87,11 @@ class Resolver(asyncio.DatagramProtocol):
         if isinstance(transport, asyncio.DatagramTransport):
             self._transport = transport
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Send nothing over UDP any more: a denial may be on the disk after the agent has ended."""
+        del exc
+        self._transport = None
+
     def datagram_received(self, data: bytes, addr: tuple[str | Any, int]) -> None:
         """Answer a UDP query to whoever sent it; the kernel puts the address that was asked back in.
 

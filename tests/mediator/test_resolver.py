@@ -1,15 +1,21 @@
 """The resolver on sockets: each query is a pair of events before its answer; a failing record is silence."""
 
+import asyncio
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 from dnslib import DNSRecord
 
 from hark.bundle.events import DnsDecision, DnsQuery
 from hark.policy.model import HostRule, Policy
+from mediator.addresses import AddressPool
+from mediator.credentials import Broker
+from mediator.resolver import Resolver
 from tests.fakes.recorder import ListRecorder
 from tests.mediator.rig import API, names, running, secret
+from tests.support.policies import NOON
 from tests.support.waiting import until
 
 
@@ -155,3 +161,37 @@ def test_a_question_that_comes_again_before_its_answer_is_one_question() -> None
         sock.sendto(other, rig.udp)
         assert DNSRecord.parse(sock.recv(4096)).header.rcode == 3
     assert [event.name for event in recorder.of(DnsQuery)] == ["evil.test", API, "evil.test", "evil.test"]
+
+
+def _unheard(*_parts: object) -> None:
+    """What a ledger is told, by nobody."""
+
+
+def test_a_denial_that_is_on_the_disk_when_the_agent_has_ended_is_sent_to_nobody() -> None:
+    async def answered(*, ended: bool) -> bytes:
+        on_disk = asyncio.Event()
+        ledger = SimpleNamespace(query=_unheard, answered=_unheard, settled=on_disk.wait)
+        standing = SimpleNamespace(policy=Policy(), now=lambda: NOON)
+        made = Resolver(standing, AddressPool(()), ledger, Broker(()))
+        endpoint, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: made, local_addr=("127.0.0.1", 0)
+        )
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+            asker.bind(("127.0.0.1", 0))
+            asker.setblocking(False)
+            made.datagram_received(bytes(DNSRecord.question("evil.test").pack()), asker.getsockname())
+            settling = made._settling
+            if ended:
+                endpoint.close()
+                while endpoint.get_extra_info("socket").fileno() >= 0:  # noqa: ASYNC110  # until asyncio has
+                    await asyncio.sleep(0)
+            on_disk.set()
+            await settling
+            endpoint.close()
+            try:
+                return asker.recv(512)
+            except BlockingIOError:
+                return b""
+
+    assert asyncio.run(answered(ended=True)) == b""
+    assert asyncio.run(answered(ended=False)) != b""  # the control
