@@ -1,4 +1,4 @@
-"""Puts aside what an agent left where git obeys it: hooks, configuration, ways to another repository.
+"""Puts aside what an agent left where git obeys it: hooks, configuration, ways elsewhere, an index.
 
 No mount can cover what is not there yet, so what the agent makes in a repository, or as one, is looked at
 once no process of the agent's is left. Always: what git run later in the project would execute because of it,
@@ -18,13 +18,16 @@ from typing import Final, NamedTuple
 
 from hark.places import contains
 from hark.plan.customs import is_repository
-from hark.plan.harmless import is_harmless, worktrees
-from hark.plan.project import Project, way_of
-from hark.plan.repositories import kept, obeyed
-from hark.plan.ways import gitfile, link_on, straight, text_of
+from hark.plan.harmless import is_harmless, settings, worktrees
+from hark.plan.indexes import MAX_INDEX, is_sound
+from hark.plan.project import Project, identity, way_of
+from hark.plan.repositories import OBEYED, backlinks, index_files, kept, obeyed
+from hark.plan.unfinished import ill
+from hark.plan.ways import data_of, gitfile, link_on, straight, text_of
 
 ASIDE: Final = ".kept-by-hark"
 """What the names of what was put aside end in."""
+FORMAT: Final = ("extensions", "objectformat")
 MAX_NAMES: Final = 10  # tried for one that is put aside, all but the first with 64 random bits
 
 
@@ -65,6 +68,57 @@ def _planted(project: Project, made: tuple[str, ...], home: str) -> Iterator[str
         elif os.path.isdir(git):
             yield from _in_new(git, project)
             pending += kept(git)
+    yield from (_renamed_for(path, project) for path in made if _is_link_within(path))
+    for git in sorted(seen):
+        if contains(project.root, git) and not os.path.islink(git):
+            yield from (_renamed_for(path, project) for path in _misleading(git, project))
+
+
+def _is_link_within(path: str) -> bool:
+    """Tell whether a link lies in a repository, where git would write, or look for a program, behind it."""
+    return os.path.islink(path) and os.path.basename(path) != ".git" and _repository_of(path) is not None
+
+
+def _repository_of(path: str) -> str | None:
+    while (path := os.path.dirname(path)) != "/":
+        if os.path.basename(path) == ".git" or is_repository(path):
+            return path
+    return None
+
+
+def _renamed_for(path: str, project: Project) -> str:
+    """Return what is put aside because of a name; of what merely passes for a repository, its HEAD."""
+    git = _repository_of(path)
+    return path if git is None or git in project.repositories or _is_gits(git) else f"{git}/HEAD"
+
+
+def _is_gits(git: str) -> bool:
+    """Tell whether a folder is git's own by its name, and does not merely pass for a bare repository."""
+    return "/.git/" in f"{git}/"
+
+
+def _misleading(git: str, project: Project) -> Iterator[str]:
+    """Yield files of a repository or worktree that have changed, and that git would be led astray by."""
+    for path in index_files(git):
+        if project.indexes.get(path) != identity(path):
+            data = data_of(path, MAX_INDEX)
+            if data is None or not is_sound(data, _id_bytes(git)):
+                yield path
+    yield from filter(project.changed_since, ill(git))
+    for path in backlinks((git,)):
+        text = text_of(path)
+        if os.path.lexists(path) and project.ways.get(path) != text:
+            place = straight(git, text.rstrip("\r\n"))
+            if place is None or not contains(project.root, place):
+                yield path
+
+
+def _id_bytes(git: str) -> int:
+    """Return how long the names of objects are in a repository, by a configuration that git will find too."""
+    above, kind = os.path.split(os.path.dirname(git))
+    text = text_of(f"{above if kind == 'worktrees' else git}/config")
+    formats = [value for section, key, value in settings(text) or () if (section, key) == FORMAT]
+    return 32 if is_harmless(text) and [one.lower() for one in formats] == ["sha256"] else 20
 
 
 def _led_to(path: str, root: str) -> Iterator[str]:
@@ -123,11 +177,11 @@ def _in_new(git: str, project: Project) -> Iterator[str]:
 
     `hooks` and `config` may be other folders of the project there, which the agent did not make.
     """
-    obeyed_here = (f"{git}/{name}" for name in ("hooks", "config", "config.worktree"))
+    obeyed_here = (f"{git}/{name}" for name in OBEYED if name not in ("info", "commondir"))
     found = [path for path in obeyed_here if os.path.lexists(path) and _obeyed_for_ill(path, project.root)]
     if not _is_way_back(git):
         found.append(f"{git}/commondir")
-    if found and "/.git/" not in f"{git}/" and is_repository(git):
+    if found and not _is_gits(git) and is_repository(git):
         yield f"{git}/HEAD"
     else:
         yield from found
@@ -148,7 +202,8 @@ def _obeyed_for_ill(path: str, root: str) -> bool:
         return True
     if os.path.isdir(path):
         try:
-            return any(not name.endswith(".sample") for name in os.listdir(path))
+            remotes = os.path.basename(path) in ("remotes", "branches")
+            return any(remotes or not name.endswith(".sample") for name in os.listdir(path))
         except OSError:
             return True
     text = text_of(path)

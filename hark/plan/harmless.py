@@ -22,7 +22,7 @@ _PLAIN: Final[Mapping[str, str]] = {
         preloadindex bigfilethreshold""",
     "remote": """fetch tagopt prune mirror promisor partialclonefilter skipdefaultupdate skipfetchall
         followremotehead""",
-    "branch": "remote merge rebase description pushremote vscode-merge-base autosetuprebase autosetupmerge",
+    "branch": "merge rebase description vscode-merge-base autosetuprebase autosetupmerge",
     "submodule": "active branch path ignore fetchrecursesubmodules recurse propagatebranches shallow",
     "extensions": """objectformat compatobjectformat partialclone noop relativeworktrees
         preciousobjects worktreeconfig""",
@@ -42,7 +42,7 @@ _PLAIN: Final[Mapping[str, str]] = {
     "status": "showuntrackedfiles",
     "advice": "detachedhead",
     "feature": "manyfiles",
-    "checkout": "defaultremote workers",
+    "checkout": "workers",
 }
 """Sections and keys whose values name no program, no other file and no other server."""
 
@@ -52,17 +52,17 @@ def is_harmless(text: str) -> bool:
 
     `core.worktree` is not looked at here: where it leads to is `hark.plan.disarming`'s matter.
     """
-    found = _settings(text)
+    found = settings(text)
     return found is not None and all(_allowed(*one) for one in found)
 
 
 def worktrees(text: str) -> list[str]:
     """Return what a harmless configuration says of `core.worktree`, as git reads it."""
-    named = (value for section, key, value in _settings(text) or () if (section, key) == ("core", "worktree"))
+    named = (value for section, key, value in settings(text) or () if (section, key) == ("core", "worktree"))
     return [value[1:-1] if value.startswith('"') else value for value in named]
 
 
-def _settings(text: str) -> list[tuple[str, str, str]] | None:
+def settings(text: str) -> list[tuple[str, str, str]] | None:
     """Return sections, keys and values as they stand there; None where that is not understood."""
     section, found = "", []
     for line in text.removeprefix("\ufeff").split("\n"):
@@ -82,7 +82,11 @@ def _settings(text: str) -> list[tuple[str, str, str]] | None:
 
 def _allowed(section: str, key: str, value: str) -> bool:
     match section, key:
-        case (("remote" | "submodule"), ("url" | "pushurl")):
+        case (
+            (("remote" | "submodule"), ("url" | "pushurl"))
+            | ("branch", ("remote" | "pushremote"))  # a URL works there as well
+            | ("checkout", "defaultremote")
+        ):
             return _URL.fullmatch(value) is not None
         case "submodule", "update":
             return _WAY.fullmatch(value) is not None

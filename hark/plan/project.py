@@ -20,7 +20,7 @@ from blake3 import blake3
 from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
-from hark.plan.repositories import COMPARED, kept, obeyed
+from hark.plan.repositories import COMPARED, backlinks, index_files, kept, obeyed
 from hark.plan.ways import gitfile, text_of
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
@@ -78,7 +78,9 @@ class Project:
     services: frozenset[str] = frozenset()
     """Every unix socket on which somebody listened, masked or not."""
     ways: Mapping[str, str] = field(default_factory=dict)
-    """Where each `.git` that is a file led to."""
+    """Where each `.git` that is a file led to, and what the `gitdir` of linked worktrees said."""
+    indexes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Which file each index of a repository was, and when it had changed."""
 
     def changed_since(self, path: str) -> bool:
         """Tell whether the run may have made or changed a name; False where there is none."""
@@ -129,6 +131,7 @@ def survey(
             repositories.update(kept(os.path.dirname(entry.path)))
         elif acting and entry.path not in watched:
             deeper.append(entry.path)
+    ways |= {path: text_of(path) for path in backlinks(repositories)}
     named = _named(root, mask)
     named += aliases(root, named)
     masked += aliases(root, masked)
@@ -151,6 +154,7 @@ def survey(
         now,
         frozenset(services),
         ways,
+        {path: identity(path) for git in repositories for path in index_files(git)},
     )
 
 
@@ -215,19 +219,31 @@ def made_since(
             services += (path for path in here if path not in project.services)
         if entry.name in _PACKAGES:
             packages.append(entry.path)
-        elif entry.name == ".git" and entry.is_dir(follow_symlinks=False):
-            own.append(entry.path)
+        own += _folder_of_repository(entry)
     for folder in packages:
-        found |= dict.fromkeys(_changed_repositories(folder, project, (".git",), unlisted, beyond), 1)
-    for git in own:
-        closed: list[str] = []
-        below = _changed_repositories(git, project, (), closed, beyond)
-        known |= {f"{one}/HEAD" for one in (*project.repositories, *found, git)}
-        found |= dict.fromkeys((path for path in below if path not in known), 1)
-        unlisted += filter(project.changed_since, closed)
+        for entry in _walk_left(folder, (".git",), unlisted, beyond):
+            if _is_changed_repository(entry, project):
+                found[entry.path] = 1
+            own += _folder_of_repository(entry)
+    known |= {f"{git}/HEAD" for git in (*project.repositories, *found, *own)}
+    found |= dict.fromkeys(
+        (path for path in _made_in(own, project, unlisted, beyond) if path not in known), 1
+    )
     if unsearched is not None:
         unsearched += beyond
     return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
+
+
+def _made_in(
+    repositories: list[str], project: Project, unlisted: list[str], beyond: list[str]
+) -> Iterator[str]:
+    """Yield what has appeared in git's own folders that git makes none of: other repositories, and links."""
+    closed: list[str] = []
+    for git in repositories:
+        for entry in _walk_left(git, (), closed, beyond):
+            if _is_new_link(entry, project) or _is_changed_repository(entry, project):
+                yield entry.path
+    unlisted += filter(project.changed_since, closed)
 
 
 def _services_in(git: str) -> list[str]:
@@ -238,16 +254,30 @@ def _services_in(git: str) -> list[str]:
         return []
 
 
-def _changed_repositories(
-    folder: str, project: Project, unsearched: tuple[str, ...], unlisted: list[str], beyond: list[str]
-) -> Iterator[str]:
-    """Yield what git takes for a repository below `folder` and has changed."""
-    for entry in _walk_left(folder, unsearched, unlisted, beyond):
-        if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
-            continue
-        git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
-        if any(map(project.changed_since, (entry.path, *(f"{git}/{name}" for name in _SIGNS)))):
-            yield entry.path
+def _folder_of_repository(entry: os.DirEntry[str]) -> list[str]:
+    if entry.name == ".git" and entry.is_dir(follow_symlinks=False):
+        return [entry.path]
+    return [os.path.dirname(entry.path)] if entry.name == "HEAD" and acted_on(entry) else []
+
+
+def _is_changed_repository(entry: os.DirEntry[str], project: Project) -> bool:
+    """Tell whether git takes this name for a repository's, and the run may have changed that."""
+    if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
+        return False
+    git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
+    return any(map(project.changed_since, (entry.path, *(f"{git}/{name}" for name in _SIGNS))))
+
+
+def _is_new_link(entry: os.DirEntry[str], project: Project) -> bool:
+    """Tell whether a link has appeared that git would write through in a repository: it makes HEAD alone."""
+    if not entry.is_symlink() or not project.changed_since(entry.path):
+        return False
+    try:
+        target = os.readlink(entry.path)
+    except OSError:
+        return True
+    is_head = acted_on(entry) and target.startswith("refs/") and ".." not in target.split("/")
+    return entry.name != "HEAD" or not is_head
 
 
 def way_of(path: str) -> str:
@@ -255,6 +285,15 @@ def way_of(path: str) -> str:
     way = None if os.path.islink(path) else gitfile(text_of(path))
     real = os.path.realpath(path if way is None else os.path.join(os.path.dirname(path), way))
     return real if way is None else f"{way}\n{real}"
+
+
+def identity(path: str) -> tuple[int, ...]:
+    """Return what does not stay the same where a file is written, or another takes its name."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _changed_at(path: str) -> int:

@@ -5,7 +5,7 @@ Found by name and by reading configuration as text; git itself is not run, since
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hark.places import expanded
@@ -14,8 +14,9 @@ from hark.plan.customs import is_repository
 MAX_CONFIG: Final = 1 << 16  # bytes of a repository's configuration that are read; git writes some hundred
 MAX_CONFIGS: Final = 64  # files of configuration that are read for one repository, included ones too
 MAX_MODULES: Final = 2_000  # directories looked at for submodules in one repository
-OBEYED: Final = ("hooks", "config", "config.worktree", "info", "commondir")
-"""What git obeys in a repository's own directory. `commondir`, which worktrees have, sends it elsewhere."""
+OBEYED: Final = ("hooks", "config", "config.worktree", "info", "commondir", "remotes", "branches")
+"""What git obeys in a repository's own directory. `commondir`, which worktrees have, sends it elsewhere; the
+last two hold remotes that no configuration knows."""
 COMPARED: Final = ("rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo.backup")
 """What git obeys in the middle of something: the agent may be at it itself."""
 _USERS: Final = ("/etc/gitconfig", "~/.gitconfig", "~/.config/git/config")
@@ -71,6 +72,20 @@ def kept(git: str) -> Iterator[str]:
     for directory in (git, *_modules(f"{git}/modules")):
         yield directory
         yield from _worktrees(directory)
+
+
+def backlinks(folders: Iterable[str]) -> list[str]:
+    """List, of what `kept` yields, the files that say where linked worktrees are: git mends `.git` there."""
+    return [f"{one}/gitdir" for one in folders if os.path.basename(os.path.dirname(one)) == "worktrees"]
+
+
+def index_files(git: str) -> list[str]:
+    """List what git reads as the index of a repository or a worktree, and what a split one builds on."""
+    try:
+        names = sorted(os.listdir(git))
+    except OSError:
+        return []
+    return [f"{git}/{name}" for name in names if name == "index" or name.startswith("sharedindex.")]
 
 
 def _worktrees(directory: str) -> Iterator[str]:

@@ -64,12 +64,18 @@ def link_on(root: str, path: str) -> str | None:
 
 def text_of(path: str) -> str:
     """Return a small regular file's text; of anything else, a text that is no configuration."""
+    data = data_of(path, MAX_TEXT)
+    return "\0" if data is None else data.decode("utf-8", "surrogateescape")
+
+
+def data_of(path: str, limit: int) -> bytes | None:
+    """Return what a regular file holds; None for anything else, and for more than `limit` bytes."""
     try:
         place = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(place, "rb") as file:
             if not stat.S_ISREG(os.fstat(place).st_mode):
-                return "\0"
-            data = file.read(MAX_TEXT + 1)
+                return None
+            data = file.read(limit + 1)
     except OSError:
-        return "\0"
-    return "\0" if len(data) > MAX_TEXT else data.decode("utf-8", "surrogateescape")
+        return None
+    return None if len(data) > limit else data

@@ -56,7 +56,10 @@ def put_aside(name: str, now: str) -> str:
     """Return the sentence for what git would have run or followed, and has another name now, or has not."""
     if not now:
         return f"git may run what the agent left in {visible(name)}: it could not be renamed; remove it first"
-    return f"git would have obeyed {visible(name)}, which the agent left: it is called {visible(now)} now"
+    anew = "; `git reset` makes another" if os.path.basename(name) == "index" else ""
+    return (
+        f"git would have obeyed {visible(name)}, which the agent left: it is called {visible(now)} now{anew}"
+    )
 
 
 def kept_back(names: Iterable[str]) -> Iterator[str]:

@@ -16,7 +16,8 @@ CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = t
 
 
 def git(cwd: Path, *words: str) -> str:
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {"HOME": "/nonexistent"}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    env |= {"HOME": "/nonexistent", "GIT_EDITOR": "true"}
     done = subprocess.run(
         ["git", *WHO, *words], cwd=cwd, capture_output=True, text=True, env=env, check=False
     )
@@ -211,6 +212,161 @@ def test_git_run_later_executes_nothing_that_was_planted(
     ordinary(place)
     ordinary(tree)
     assert ran.exists() is not safe
+
+
+def linked(name: str) -> Callable[[Path, Path], None]:
+    """Lay a link that git writes through."""
+
+    def plant(tree: Path, written: Path) -> None:
+        path = tree / ".git" / name
+        path.unlink(missing_ok=True)
+        path.symlink_to(written)
+
+    return plant
+
+
+def an_index(tree: Path, written: Path) -> None:
+    blob = git(tree, "hash-object", "-w", "src/file").strip()
+    git(tree, "update-index", "--add", "--cacheinfo", f"100644,{blob},aa/{written.name}")
+    index = tree / ".git" / "index"
+    index.write_bytes(index.read_bytes().replace(b"aa/", b"../"))
+
+
+def a_shared_index(tree: Path, written: Path) -> None:
+    blob = git(tree, "hash-object", "-w", "src/file").strip()
+    git(tree, "update-index", "--add", "--cacheinfo", f"100644,{blob},aa/{written.name}")
+    git(tree, "update-index", "--split-index")
+    (shared,) = (tree / ".git").glob("sharedindex.*")
+    shared.chmod(0o644)
+    shared.write_bytes(shared.read_bytes().replace(b"aa/", b"../"))
+
+
+def an_index_of_a_worktree(tree: Path, written: Path) -> None:
+    git(tree, "worktree", "add", "-q", "wt")
+    index = tree / ".git" / "worktrees" / "wt" / "index"
+    blob = git(tree, "hash-object", "-w", "src/file").strip()
+    git(tree / "wt", "update-index", "--add", "--cacheinfo", f"100644,{blob},aa/bb/{written.name}")
+    index.write_bytes(index.read_bytes().replace(b"aa/bb/", b"../../"))
+
+
+def a_remote(tree: Path, written: Path) -> None:
+    git(tree, "init", "-q", "--bare", ".git/objects/evil")
+    (tree / ".git" / "objects" / "evil" / "hooks" / "pre-receive").write_text(f"#!/bin/sh\ntouch {written}\n")
+    (tree / ".git" / "objects" / "evil" / "hooks" / "pre-receive").chmod(0o755)
+    (tree / ".git" / "remotes").mkdir()
+    (tree / ".git" / "remotes" / "origin").write_text("URL: .git/objects/evil\n")
+
+
+def a_rebase(tree: Path) -> None:
+    git(tree, "checkout", "-q", "-b", "other")
+    (tree / "other").write_text("x")
+    git(tree, "add", "other")
+    git(tree, "commit", "-q", "-m", "other")
+    git(tree, "rebase", "-x", "false", "--force-rebase", "main")
+
+
+def a_command_of_a_rebase(tree: Path, written: Path) -> None:
+    a_rebase(tree)
+    (tree / ".git" / "rebase-merge" / "git-rebase-todo").write_text(f"  exec touch {written}\n")
+
+
+def a_strategy(tree: Path, written: Path) -> None:
+    a_rebase(tree)
+    program = tree / "program"
+    program.write_text(f"#!/bin/sh\ntouch {written}\n")
+    program.chmod(0o755)
+    (tree / "git-merge-x").mkdir()
+    commit = git(tree, "rev-parse", "HEAD").strip()
+    git(tree, "checkout", "-q", "--detach", "main")
+    (tree / "other").write_text("y")
+    git(tree, "add", "other")
+    git(tree, "commit", "-q", "-m", "y")
+    (tree / ".git" / "rebase-merge" / "strategy").write_text("x/../program\n")
+    (tree / ".git" / "rebase-merge" / "git-rebase-todo").write_text(f"pick {commit}\n")
+
+
+def a_strategy_of_picks(tree: Path, written: Path) -> None:
+    for number in range(3):
+        (tree / "src" / "file").write_text(f"{number}")
+        git(tree, "commit", "-q", "-a", "-m", f"{number}")
+    git(tree, "checkout", "-q", "--detach", "main~3")
+    git(tree, "cherry-pick", "main~1", "main")
+    (tree / "src" / "file").write_text("1")
+    git(tree, "add", "src/file")
+    program = tree / "program"
+    program.write_text(f"#!/bin/sh\ntouch {written}\n")
+    program.chmod(0o755)
+    (tree / "git-merge-x").mkdir()
+    (tree / ".git" / "sequencer" / "opts").write_text("[options]\n\tstrategy = x/../program\n")
+
+
+def a_way_to_a_worktree(tree: Path, written: Path) -> None:
+    written.parent.mkdir(exist_ok=True)
+    folder = tree / ".git" / "worktrees" / "w"
+    folder.mkdir(parents=True)
+    (folder / "commondir").write_text("../..\n")
+    (folder / "HEAD").write_text("ref: refs/heads/w\n")
+    (folder / "gitdir").write_text(f"{written}\n")
+
+
+MISLEADING: list[tuple[Callable[[Path, Path], None], str]] = [
+    (linked("logs/HEAD"), "checkout -q -b later"),
+    (linked("logs/refs/heads/main"), "commit -q --allow-empty -m x"),
+    (linked("FETCH_HEAD"), "fetch -q . main"),
+    (linked("COMMIT_EDITMSG"), "commit -q --allow-empty -m x"),
+    (linked("packed-refs"), "pack-refs --all"),
+    (an_index, "restore ."),
+    (a_shared_index, "restore ."),
+    (an_index_of_a_worktree, "-C wt restore ."),
+    (a_remote, "push -q origin main"),
+    (a_command_of_a_rebase, "rebase --continue"),
+    (a_strategy, "rebase --continue"),
+    (a_strategy_of_picks, "cherry-pick --continue"),
+    (a_way_to_a_worktree, "worktree repair"),
+]
+
+
+@pytest.mark.parametrize("safe", [True, False], ids=["disarmed", "control: as it was left"])
+@pytest.mark.parametrize(("plant", "words"), MISLEADING)
+def test_git_is_not_led_to_write_elsewhere_or_to_run_what_was_left(
+    tree: Path, plant: Callable[[Path, Path], None], words: str, safe: bool
+) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    written = tree.parent / ("there/.git" if plant is a_way_to_a_worktree else "written")
+    plant(tree, written)
+    assert not written.exists()
+    if safe:
+        assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")
+    git(tree, *words.split())
+    assert written.exists() is not safe
+
+
+def test_what_was_there_and_has_not_changed_is_not_looked_at(tree: Path) -> None:
+    an_index(tree, tree.parent / "written")
+    a_way_to_a_worktree(tree, tree.parent / "there" / ".git")
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
+
+
+def test_an_operation_that_was_begun_inside_can_be_gone_on_with(tree: Path) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    (tree / "src" / "file").write_text("1")
+    git(tree, "commit", "-q", "-a", "-m", "1")
+    git(tree, "checkout", "-q", "-b", "other", "main~1")
+    (tree / "src" / "file").write_text("2")
+    git(tree, "commit", "-q", "-a", "-m", "2")
+    assert "CONFLICT" in git(tree, "rebase", "-X", "patience", "main")
+    assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
+    git(tree, "add", "src/file")
+    assert "Successfully rebased" in git(tree, "rebase", "--continue")
+
+
+def test_an_index_of_a_folder_that_passes_for_a_repository_stays(tree: Path) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    for name in ("HEAD", "objects", "refs", "index"):
+        (tree / "src" / name).write_text("x")
+    found = [one.path for one in disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")]
+    assert found == [f"{tree}/src/HEAD"]
 
 
 def test_what_git_itself_makes_stays_and_works(tree: Path) -> None:

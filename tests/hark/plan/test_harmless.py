@@ -59,6 +59,8 @@ def test_what_a_clone_a_submodule_and_a_worktree_have_is_harmless(tmp_path) -> N
         "[core]\npager = sh",
         "[core]\nattributesFile = x",
         "[core]\nworktree = ../..;x",
+        '[branch "main"]\nremote = ext::sh -c ran',
+        '[branch "main"]\npushRemote = -x',
         "[core]\nworktree = ../../ # x",
         "[core]\nworktree = ..\t..",
         '[core]\nworktree = ".."/x',
