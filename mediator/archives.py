@@ -16,7 +16,12 @@ from mediator.codings import Look, Meter, PackedError, Text, Unpacking
 from mediator.credentials import Broker
 from mediator.scan import StreamSwap
 
-MAGICS: Final = {b"\x1f\x8b\x08": b"gzip", b"\x28\xb5\x2f\xfd": b"zstd", b"PK\x03\x04": b"zip"}
+MAGICS: Final = (
+    {b"\x1f\x8b\x08": b"gzip", b"\x28\xb5\x2f\xfd": b"zstd"}
+    | {bytes((first,)) + b"\x2a\x4d\x18": b"zstd" for first in range(0x50, 0x60)}  # a frame to be skipped
+    | dict.fromkeys((b"PK\x03\x04", b"PK\x07\x08", b"PK00"), b"zip")  # in parts it is refused
+    | dict.fromkeys((b"\x78\x01", b"\x78\x9c", b"\x78\xda"), b"deflate")  # `x^` may begin a text
+)
 LONGEST: Final = max(map(len, MAGICS))
 MAX_KEPT: Final = 1 << 20  # packed bytes behind the beginning of a value; some dozen decide what it is
 _LOCAL: Final = struct.Struct("<4sHHHHHIIIHH")

@@ -172,7 +172,7 @@ def _searched(
     bound = link.broker.binds(link.target)
     room = link.room if bound or mints else None
     way = answer_body(link.broker, headers, link.target, mints, bound=bound, room=room)
-    return Entire(way) if way is not None and room is not None and codings_of(headers) else way
+    return Entire(way, room) if way is not None and room is not None and codings_of(headers) else way
 
 
 def _played(link: Link, headers: Headers, minting: Minting | None, *, body: bool) -> Chain:

@@ -20,7 +20,8 @@ _SEARCHED: Final = re.compile(
     rb"|utf-?(16|32)([-_]?[bl]e)?|ucs-?[24]|iso-10646-ucs-[24]|unicode|binary|none|null"
 )
 _PARAMETER: Final = re.compile(rb";\s*charset\s*=\s*(\"[^\"]*\"|'[^']*'|[^;,\s]*)", re.IGNORECASE)
-_WITH_CHARSET: Final = re.compile(rb"\s*;\s*charset\s*=\s*(\"[^\"]*\"|[^;,]*)", re.IGNORECASE)
+_WITH_CHARSET: Final = re.compile(rb";\s*+charset\s*+=\s*+(\"[^\"]*\"|[^;,]*)", re.IGNORECASE)
+"""It begins with what stands there once: a run of blanks would be read anew from each of them."""
 OFFERS: Final = frozenset((b"accept-charset",))
 """Headers of a request that are left out where an answer may give a credential back."""
 

@@ -11,6 +11,7 @@ from mediator.codings import PackedError, Text
 from mediator.held import Held, Room
 
 MAX_TEXT: Final = 8 << 20  # bytes of one answer: four find room at once, and to pack them takes no second
+TOO_MANY: Final = "too many such answers are under way at once"
 ASKED_NOT_TO: Final = "its server packed it though asked not to, and knows a credential"
 
 
@@ -22,7 +23,7 @@ class Collected:
         self._size = 0
         self._held = Held(room)
         if not self._held.expect(MAX_TEXT):
-            raise PackedError(f"{ASKED_NOT_TO}: too many such answers are under way at once")
+            raise PackedError(f"{ASKED_NOT_TO}: {TOO_MANY}")
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and give nothing on."""

@@ -8,8 +8,9 @@ reaches the agent.
 """
 
 from mediator.codings import PackedError
-from mediator.collected import ASKED_NOT_TO, MAX_TEXT
+from mediator.collected import ASKED_NOT_TO, MAX_TEXT, TOO_MANY
 from mediator.echo import AnswerBody, Watched
+from mediator.held import Held, Room
 
 
 class Entire:
@@ -21,15 +22,21 @@ class Entire:
     resizes = True
     waiting = False
 
-    def __init__(self, way: AnswerBody | Watched) -> None:
+    def __init__(self, way: AnswerBody | Watched, room: Room) -> None:
+        """Takes its room at once. Raises PackedError where there is none."""
         self._way = way
-        self._held = bytearray()
+        self._held = Held(room)
+        if isinstance(way, Watched) and not self._held.expect(MAX_TEXT):
+            raise PackedError(f"{ASKED_NOT_TO}: {TOO_MANY}")
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and hold what comes of it."""
-        self._held += self._way.feed(data)
-        if len(self._held) > MAX_TEXT:  # a value in it has stopped it already, however long it is
+        passed = self._way.feed(data)
+        if passed and not self._held.fits(
+            len(passed)
+        ):  # a value in it has stopped it already, if there is one
             raise PackedError(f"{ASKED_NOT_TO}: such an answer passes up to {MAX_TEXT >> 20} MiB")
+        self._held.add(passed)
         return b""
 
     def release(self) -> bytes:
@@ -38,4 +45,4 @@ class Entire:
 
     def finish(self) -> bytes:
         """Return all that may pass."""
-        return bytes(self._held) + self._way.finish()
+        return self._held.out() + self._way.finish()

@@ -5,6 +5,7 @@ import io
 import random
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 
 import pytest
@@ -57,6 +58,9 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
     "two members": lambda text: gzip.compress(SOME) + gzip.compress(text),
     "tar.gz": tarball,
     "zstd": zstd,
+    "zstd behind a frame to be skipped": lambda text: b"\x53\x2a\x4d\x18\x02\0\0\0xx" + zstd(text),
+    "zlib": zlib.compress,
+    "zlib, best": lambda text: zlib.compress(text, 9),
     "zip": zipped,
     "zip, stored": lambda text: zipped(text, zipfile.ZIP_STORED),
     "zip, streamed": lambda text: zipped(text, seekable=False),
@@ -98,6 +102,8 @@ def changed(at: int, byte: int) -> bytes:
     [
         gzip.compress(b"x" * 1000)[:10] + b"\x07" * 100,
         changed(6, 1),  # encrypted
+        b"PK00" + zipped(b"x" * 1000),
+        b"PK\x07\x08" + zipped(b"x" * 1000),
         changed(8, 14),  # LZMA
         zipped(b"x" * 1000).replace(b"PK\x03\x04", b"no entry"[:4]).replace(b"no e", b"PK\x03\x04", 1),
         zipped(b"x" * 1000)[:31] + b"\xff" * 100,

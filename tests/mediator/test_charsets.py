@@ -52,3 +52,12 @@ def test_a_request_to_a_host_with_a_credential_names_no_character_set() -> None:
 @pytest.mark.parametrize("value", [b"*/*", b"text/html;level=1, application/json;q=0.8", b"a/b;charsets=1"])
 def test_the_control_other_words_of_it_stay(value: bytes) -> None:
     assert without_charset(value) == value
+
+
+@pytest.mark.parametrize(
+    "value", [b"charset" + b" " * 8_000_000 + b"b", b"charset" + b"; " * 4_000_000, b";charset " * 900_000]
+)
+def test_a_header_of_blanks_is_read_in_one_pass(value: bytes) -> None:
+    """Squared, eight million are days."""
+    assert without_charset(value) == value
+    check_charset(((b"Content-Type", value),))

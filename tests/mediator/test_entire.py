@@ -27,7 +27,7 @@ BROKER = Broker([secret(VALUE, API)])
 def entire(room: Room, headers: tuple[tuple[bytes, bytes], ...] = GZIP) -> Entire:
     way = answer_body(BROKER, headers, Destination(API, 443), bound=True, room=room)
     assert way is not None
-    return Entire(way)
+    return Entire(way, room)
 
 
 def test_nothing_passes_before_the_end_and_then_all_with_the_value_turned() -> None:
@@ -51,6 +51,16 @@ def test_an_empty_body_stays_empty() -> None:
 
 def drawn(size: int) -> bytes:
     return random.Random(size).randbytes(size)
+
+
+def test_what_is_vouched_for_takes_room_too() -> None:
+    room = Room(MAX_TEXT + 100)
+    one = entire(room, DIGEST)
+    with pytest.raises(PackedError, match="too many such answers"):
+        entire(room, DIGEST)
+    packed = gzip.compress(b"harmless")
+    assert one.feed(packed) == b""
+    assert (one.finish(), room.left) == (packed, MAX_TEXT + 100)
 
 
 @pytest.mark.parametrize("text", [b"x" * MAX_TEXT, drawn(MAX_TEXT)], ids=["packs well", "does not pack"])
@@ -126,7 +136,7 @@ def test_a_right_guess_beside_a_value_looks_like_a_wrong_one() -> None:
 
 
 def test_the_control_in_pieces_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mediator.bodies.Entire", lambda way: way)
+    monkeypatch.setattr("mediator.bodies.Entire", lambda way, _room: way)
     monkeypatch.setattr("mediator.echo.Collected", lambda text, room: text)
     monkeypatch.setattr("mediator.bodies.unmeasured", lambda headers, *, stored: headers)
     monkeypatch.setattr("mediator.bodies.was_there", lambda headers, age: True)
