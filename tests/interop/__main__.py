@@ -3,13 +3,22 @@
 import os
 import sys
 
-from tests.interop import autobahn, grpc_go, http2, websocket
+from tests.interop import autobahn, docker, grpc_go, http2, kubectl, websocket
+
+_FETCHED = {
+    "grpc": "GRPC_INTEROP",
+    "autobahn": "AUTOBAHN",
+    "docker": "DOCKER_INTEROP",
+    "kubectl": "KUBECTL_INTEROP",
+}
+"""Those whose programs are no part of a checkout, and the variables that say where they are."""
 
 
 def main() -> None:
     """Run the suites that are named, or all that can be run."""
-    suites = {"websocket": websocket, "http2": http2, "grpc": grpc_go, "autobahn": autobahn}
-    for name, variable in (("grpc", "GRPC_INTEROP"), ("autobahn", "AUTOBAHN")):
+    suites = {"websocket": websocket, "http2": http2}
+    suites |= {"grpc": grpc_go, "autobahn": autobahn, "docker": docker, "kubectl": kubectl}
+    for name, variable in _FETCHED.items():
         if not sys.argv[1:] and variable not in os.environ:
             del suites[name]
     for name, suite in suites.items():

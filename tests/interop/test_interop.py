@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop import autobahn, grpc_go, http2, websocket
+from tests.interop import autobahn, docker, grpc_go, http2, kubectl, websocket
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +38,8 @@ def _differences(name, suite):
         ("http2", len(http2.CASES)),
         ("grpc", len(grpc_go.CASES)),
         ("autobahn", autobahn.CASES),
+        ("docker", len(docker.CASES)),
+        ("kubectl", len(kubectl.CASES)),
     ],
 )
 def test_the_page_counts_the_cases(name, cases):
