@@ -17,6 +17,7 @@ from hark.plan.preparation import Prepared
 from hark.running import summary
 from hark.running.elsewhere import Elsewhere, Recorded
 from hark.snapshot.names import below
+from hark.snapshot.weighed import Weighed
 
 if TYPE_CHECKING:
     from hark.snapshot.collect import Collected
@@ -50,7 +51,7 @@ class Files:
         self._root = next((source for source in sources if source is not None), plan.workdir)
         covered = (*plan.masked, *plan.hidden, *plan.files, *beside)
         self._kept_back = frozenset(path for one in covered if (path := below(self._place, one)) is not None)
-        self._search = broker.real_value_in if broker.holds_any else None
+        self._search = Weighed(broker.real_value_in) if broker.holds_any else None
         self._rules = prepared.policy.snapshot
         self._most = prepared.policy.max_bytes
         self._keep = keep
