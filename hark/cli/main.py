@@ -53,6 +53,7 @@ EXIT_OUTPUT: Final = 74  # EX_IOERR of sysexits.h
 GC_THRESHOLD: Final = 20_000  # new objects between two collections; importing makes some ten thousand
 FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 """What a print to a full or broken disk raises, without a file name; commands name their own files."""
+NOWHERE: Final = "the current directory has been removed; change to one that is there"
 EXIT_INTERRUPTED: Final = 130  # what a shell reports for SIGINT
 EXIT_PIPE: Final = 141  # what a shell reports for SIGPIPE
 ALIASES: Final = {
@@ -146,6 +147,8 @@ def dispatch(words: Sequence[str]) -> int:
     except UsageError as error:
         return _fail(str(error), command.SPEC.refused)
     except OSError as error:
+        if _is_nowhere(error):
+            return _fail(NOWHERE, command.SPEC.refused)
         if error.filename is None:  # a broken pipe, or one that no user's file name explains
             raise
         return _fail(_os_sentence(error), command.SPEC.refused)
@@ -186,6 +189,19 @@ def _fail(sentence: str, code: int) -> int:
             if stream is sys.stdout:
                 streams.abandon_output()
     return code
+
+
+def _is_nowhere(error: OSError) -> bool:
+    """Tell whether what failed is relative to a current directory that was removed."""
+    if not isinstance(error, FileNotFoundError | PermissionError):
+        return False
+    if error.filename is not None and os.path.isabs(os.fsdecode(error.filename)):
+        return False
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _os_sentence(error: OSError) -> str:

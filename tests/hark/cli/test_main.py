@@ -66,6 +66,24 @@ def test_a_file_that_cannot_be_opened_becomes_a_sentence(monkeypatch, capsys):
     assert capsys.readouterr().err == "hark: cannot use /nonexistent/x.hark: no such file or directory\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        ("run -- true", 125, main.NOWHERE),
+        ("init -agent python", 2, main.NOWHERE),
+        ("inspect run.hark", 2, main.NOWHERE),
+        ("inspect /nonexistent/x.hark", 2, "cannot use /nonexistent/x.hark: no such file or directory"),
+    ],
+)
+def test_a_current_directory_that_was_removed_is_named_where_it_matters(tmp_path, words, code, why):
+    there, script = tmp_path / "gone", 'cd "$1" && rmdir "$1" && exec "$2" -m hark.cli.main $3'
+    there.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", there, sys.executable, words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, f"hark: {why}\n")
+
+
 def test_hostile_bytes_in_an_error_do_not_reach_the_terminal(monkeypatch, capsys):
     monkeypatch.setattr(version, "run", raising(BundleError("kind \x1b]0;owned\x07 \u202e")))
     main.entry(["version"])
