@@ -25,10 +25,10 @@ SPEC: Final = Spec(
     positionals=(Positional("BUNDLE", "the bundle to read; it need not be sealed"),),
     about="""\
 Columns: number, seconds since the run began, kind, number of the exchange, and what happened. Lines
-are cut to the terminal's width (COLUMNS, or 160, where there is none). Control characters,
-bidirectional and invisible characters are shown as escapes (\\e, \\n, \\x07, \\u202e), and colour is used
-on a terminal only, unless NO_COLOR is set. In JSON, bytes are {"text": ...} if they are UTF-8 and no
-hash, else {"hex": ...}; with -seq the whole payload is there too, in hex.
+are cut to the terminal's width, but not below 80 (COLUMNS, or 160, where there is none). Control
+characters, bidirectional and invisible characters are shown as escapes (\\e, \\n, \\x07, \\u202e), and
+colour is used on a terminal only, unless NO_COLOR is set. In JSON, bytes are {"text": ...} if they are
+UTF-8 and no hash, else {"hex": ...}; with -seq the whole payload is there too, in hex.
 
 Of a fork the header says which bundle it was forked from: the first event is shown with that ("fork"
 in JSON).

@@ -11,7 +11,7 @@ import sys
 from typing import Final, TextIO
 
 DEFAULT_WIDTH: Final = 160  # where no terminal says how wide it is: a file, a pipe
-MIN_WIDTH: Final = 40
+MIN_WIDTH: Final = 80  # narrower ones wrap: the columns before the last take half of it
 TEXT_WIDTH: Final = 100  # sentences are also read in man pages and issues: not as wide as a screen may be
 UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -32,9 +32,9 @@ def paint(text: str, colour: str, *, on: bool) -> str:
 
 
 def width(stream: TextIO) -> int:
-    """How many columns a line may have."""
+    """How many columns a line may have. A width of 0 is how a terminal says that nobody told it."""
     given = os.environ.get("COLUMNS", "")
-    if given.isascii() and given.isdigit() and len(given) < 6:
+    if given.isascii() and given.isdigit() and len(given) < 6 and int(given):
         return max(MIN_WIDTH, int(given))
     try:
         return max(MIN_WIDTH, os.get_terminal_size(stream.fileno()).columns)

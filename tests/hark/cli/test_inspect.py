@@ -43,8 +43,8 @@ def test_escapes_and_bidirectional_controls_are_shown_and_never_sent(bundle, wor
 
 
 def test_lines_are_cut_to_the_width(bundle):
-    out = hark("inspect", bundle, env={"COLUMNS": "60"}).out
-    assert max(map(len, out.splitlines())) == 60
+    out = hark("inspect", bundle, env={"COLUMNS": "90"}).out
+    assert max(map(len, out.splitlines())) == 90
     assert out.splitlines()[0].endswith("…")
 
 

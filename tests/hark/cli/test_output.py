@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import termios
 
 import pytest
 
@@ -46,9 +48,20 @@ def test_colour_is_for_terminals_that_did_not_ask_for_none(monkeypatch):
 
 
 def test_the_width_is_the_terminals_or_a_default(monkeypatch):
-    for given, width in (("72", 72), ("1", output.MIN_WIDTH), ("wide", output.DEFAULT_WIDTH)):
+    widths = ("92", 92), ("1", output.MIN_WIDTH), ("wide", output.DEFAULT_WIDTH), ("0", output.DEFAULT_WIDTH)
+    for given, width in widths:
         monkeypatch.setenv("COLUMNS", given)
         assert output.width(io.StringIO()) == width
+
+
+@pytest.mark.parametrize(("columns", "width"), [(0, output.MIN_WIDTH), (30, output.MIN_WIDTH), (132, 132)])
+def test_a_terminal_of_no_width_or_a_narrow_one_still_shows_the_last_column(monkeypatch, columns, width):
+    monkeypatch.setenv("COLUMNS", "0")
+    other, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, columns))
+    with os.fdopen(terminal, "w") as stream:
+        assert output.width(stream) == width
+    os.close(other)
 
 
 def test_a_remark_goes_to_standard_error(capsys):
