@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from hark.errors import HarkError
 from hark.policy import wanted
 from hark.policy.decide import UNSAFE_ALLOW_ALL, Allow, Deny, Verdict
-from hark.policy.model import Speaks
+from hark.policy.model import SERVER_FIRST_PORTS, Speaks
 from mediator import pages, refused
 from mediator.addresses import AddressPool
 from mediator.authority import Destination, destination, judge_dial, judge_sni
@@ -42,10 +42,6 @@ PEEK_S: Final = 0.25
 IDLE_S: Final = 600.0  # where the policy allows the web: clients open connections before they need them
 WEB_PORTS: Final = frozenset((80, 443, 8080, 8443))
 """Where whoever may reach everything speaks the web, however long it is silent first."""
-SERVER_FIRST_PORTS: Final = frozenset(
-    (21, 22, 23, 25, 110, 143, 220, 587, 2222, 2525, 3306, 3307, 5900, 5901, 6667)
-)
-"""Where the client waits for a greeting that would never come."""
 ACCESS_DENIED: Final = b"\x15\x03\x03\x00\x02\x02\x31"
 """TLS record: alert, fatal, access_denied (49). curl and OpenSSL say so in words."""
 LINGER_S: Final = 1.0  # for the last word to arrive; who has not read it by then does not want it

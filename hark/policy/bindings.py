@@ -103,14 +103,26 @@ def _bound_to(name: str, rules: Sequence[Rule]) -> "Callable[[Node], HostRule]":
             rule for rule in rules if bound.port in rule.ports and pattern_covers(rule.host, bound.host)
         ]
         if not covering:
-            node.fail(
-                f'secrets.{name} is bound to {bound}, which nothing allows; add "{bound}" to allow_hosts'
-            )
+            node.fail(f"secrets.{name} is bound to {bound}, {_instead(bound, rules)}")
         if all(rule.speaks is Speaks.TCP for rule in covering):
             node.fail(f"secrets.{name} is bound to {bound}, which speaks tcp: {_NOT_IN_TCP}")
         return bound
 
     return read
+
+
+def _instead(bound: HostRule, rules: Sequence[Rule]) -> str:
+    """Say which port was meant where the host is allowed on others; else what would allow it."""
+    others = (
+        HostRule(bound.host, port)
+        for rule in rules
+        if rule.speaks is Speaks.WEB and pattern_covers(rule.host, bound.host)
+        for port in rule.ports
+    )
+    other = next(others, None)
+    if other is None:
+        return f'which nothing allows; add "{bound}" to allow_hosts'
+    return f'and that host is allowed on port {other.port}, not on {bound.port}: write "{other}"'
 
 
 def _surfaces(table: dict[str, Node]) -> tuple[Surface, ...]:

@@ -31,7 +31,7 @@ def host_rule(node: Node) -> HostRule:
 def host_pattern(node: Node) -> str:
     """Read the `host` of a table that says its port elsewhere."""
     text = node.string()
-    _no_url(node, text)
+    _no_url(node, text, apart=True)
     try:
         if text.startswith(WILDCARD):
             below = _below(node, text)
@@ -87,12 +87,24 @@ def pattern_covers(pattern: str, other: str) -> bool:
     return bool(pattern.startswith(WILDCARD) and dot and label != "*") and below == pattern[len(WILDCARD) :]
 
 
-def _no_url(node: Node, text: str) -> None:
+def _no_url(node: Node, text: str, *, apart: bool = False) -> None:
     if _is_range(text):
         node.fail(f'"{text}" is a range of addresses, and a rule names one host; write each address out')
     if "://" in text or "/" in text:
-        bare = text.partition("://")[2] or text
-        node.fail(f'"{text}" is a URL or a path where a host belongs; write "{bare.partition("/")[0]}"')
+        meant = _in_url(text, apart=apart)
+        node.fail(f'"{text}" is a URL or a path where a host belongs; write {meant}')
+
+
+def _in_url(text: str, *, apart: bool) -> str:
+    """Return what a URL's author means by it in a policy, its port with it or, in a table, `apart`."""
+    scheme, _, rest = text.partition("://") if "://" in text else ("", "", text)
+    bare = rest.partition("/")[0]
+    host, _, port = bare.rpartition(":")
+    if not port.isdigit():
+        host, port = bare, "80" if scheme.lower() in {"http", "ws"} else ""
+    if not port:
+        return f'"{host}"'
+    return f'host = "{host}" and port = {port}' if apart else f'"{host}:{port}"'
 
 
 def _is_range(text: str) -> bool:

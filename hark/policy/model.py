@@ -14,6 +14,10 @@ from hark.policy.host import canonical_host, format_authority, split_authority
 
 HTTPS_PORT: Final = 443
 """The port that a rule without one means."""
+SERVER_FIRST_PORTS: Final = frozenset(
+    (21, 22, 23, 25, 110, 143, 220, 587, 2222, 2525, 3306, 3307, 5900, 5901, 6667)
+)
+"""Where the client waits for a greeting that would never come, if the web alone is allowed."""
 WILDCARD: Final = "*."
 """Before a name it stands for exactly one label, as in a certificate (RFC 9525 6.3): never for the name
 itself, never for two labels."""

@@ -57,11 +57,19 @@ def wrong_pattern(pattern: str) -> str | None:
         return "has a query or fragment, and patterns are over the path alone"
     if "***" in pattern:
         return "has three stars in a row; * is any run without a slash, ** any run"
+    if not pattern.startswith("/"):
+        return f'does not begin with a slash; write "/{_below_host(pattern)}"'
     match spell(pattern):
         case Ambiguous(why):
             return why
         case Spelled():
             return None
+
+
+def _below_host(pattern: str) -> str:
+    """Return what is left of a URL, or of a path that nothing stands before, without its slash."""
+    _, is_url, rest = pattern.partition("://")
+    return rest.partition("/")[2] if is_url else pattern
 
 
 def matches(pattern: str, spelled: Spelled) -> bool:

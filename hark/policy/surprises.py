@@ -11,7 +11,7 @@ from hark.places import contains
 from hark.policy.facts import Fact
 from hark.policy.host import is_loopback
 from hark.policy.lines import Lines
-from hark.policy.model import WILDCARD, Policy, Rule, Speaks
+from hark.policy.model import SERVER_FIRST_PORTS, WILDCARD, Policy, Rule, Speaks
 
 SHARED: Final = (
     "amazonaws.com", "appspot.com", "azureedge.net", "azurewebsites.net", "blob.core.windows.net",
@@ -81,6 +81,13 @@ def _of_rule(rule: Rule, now: datetime) -> Iterator[str]:
     if rule.speaks is Speaks.TCP and _WEB_PORTS & set(rule.ports):
         port = min(_WEB_PORTS & set(rule.ports))
         yield f"raw TCP to port {port}: no request in it is judged, and no credential put in"
+    silent = sorted(SERVER_FIRST_PORTS & set(rule.ports))
+    if rule.speaks is Speaks.WEB and silent:
+        yield (
+            f"on port {silent[0]} a client waits for the server's first word, and is refused where only the "
+            f'web is allowed; raw TCP is [[allow]] with host = "{rule.host}", port = {silent[0]}, '
+            'protocol = "tcp"'
+        )
     if any(pattern in ("/**", "**") for pattern in rule.paths):
         yield f"{rule.name} has the path pattern /**, which every path matches"
     if rule.upstream is None and rule.host.endswith(".host"):

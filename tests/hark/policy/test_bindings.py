@@ -32,9 +32,16 @@ def _split(host: str) -> tuple[str, int]:
     return name, int(port or 443)
 
 
-@pytest.mark.parametrize("host", ["b.example", "git.example", "w.example", "a.b.w.example", "*.a.example"])
+@pytest.mark.parametrize("host", ["b.example", "db.host", "w.example", "a.b.w.example", "*.a.example"])
 def test_a_secret_is_bound_to_nothing_that_no_rule_allows(host):
     assert f'add "{host}" to allow_hosts' in refused(secret(f'hosts = ["{host}"]'))
+
+
+def test_a_secret_bound_to_the_usual_port_of_a_host_on_another_is_told_which_one():
+    sentence = refused(secret('hosts = ["git.example"]'))
+    assert sentence.endswith(
+        'is bound to git.example, and that host is allowed on port 8443, not on 443: write "git.example:8443"'
+    )
 
 
 def test_a_secret_is_bound_to_nothing_that_speaks_tcp():

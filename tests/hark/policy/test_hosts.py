@@ -28,6 +28,11 @@ def test_an_entry_of_allow_hosts_has_one_spelling(text, rule):
     [
         ("https://a.example/v1", 'write "a.example"'),
         ("a.example/v1", 'write "a.example"'),
+        ("http://a.example/?to=https://b.example:1", 'write "a.example:80"'),
+        ("WS://a.example", 'write "a.example:80"'),
+        ("http://a.example:8080/", 'write "a.example:8080"'),
+        ("https://[2001:db8::1]/", 'write "[2001:db8::1]"'),
+        ("http://[2001:db8::1]", 'write "[2001:db8::1]:80"'),
         ("*", "--unsafe-allow-all"),
         ("*example.com", 'not one whole label in front; write "*.example.com" or each'),
         ("*com", "in front; write each host out"),
@@ -65,7 +70,9 @@ def test_the_same_host_twice_is_refused_in_any_spelling():
         ("a.example:8443", 'write host = "a.example" and port = 8443'),
         ("[::1]:8443", 'write host = "[::1]" and port = 8443'),
         ("*.a.example:1", "and port = 1"),
-        ("http://a.example", 'write "a.example"'),
+        ("https://a.example", 'write "a.example"'),
+        ("http://a.example/v1", 'write host = "a.example" and port = 80'),
+        ("https://a.example:8443/v1", 'write host = "a.example" and port = 8443'),
     ],
 )
 def test_a_table_says_its_port_apart(host, words):

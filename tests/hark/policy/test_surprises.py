@@ -48,6 +48,8 @@ def test_an_ordinary_policy_surprises_nobody():
         ('[[allow]]\nhost = "a.example"\nport = 443\nprotocol = "tcp"', "raw TCP to port 443"),
         ('[[allow]]\nhost = "a.example"\npaths = ["/**"]', "which every path matches"),
         ('allow_hosts = ["db.host"]', "has no upstream, and no name server knows it: say what it stands for"),
+        ('allow_hosts = ["a.example:22"]', 'host = "a.example", port = 22, protocol = "tcp"'),
+        ('[[allow]]\nhost = "a.example"\nports = [443, 3306, 25]', "on port 25 a client waits"),
         ('allow_hosts = ["127.0.0.1:8000"]', 'host = "NAME.host", port = 8000, upstream = "127.0.0.1:8000"'),
         ('allow_hosts = ["[::1]:8000"]', "the agent's own loopback"),
         ('allow_hosts = ["0.0.0.0:8000"]', "the agent's own loopback"),
@@ -70,6 +72,10 @@ def test_an_ordinary_policy_surprises_nobody():
 )
 def test_what_may_mean_more_than_its_author_thinks_is_told(text, words):
     assert any(words in warning for warning in warned(text))
+
+
+def test_raw_tcp_to_a_port_where_servers_speak_first_surprises_nobody():
+    assert warned('[[allow]]\nhost = "a.example"\nport = 22\nprotocol = "tcp"') == []
 
 
 def test_a_domain_of_ones_own_is_not_shared():
