@@ -157,11 +157,15 @@ def _heading(side: "Side") -> str:
 def _reservations(a: "Side", b: "Side") -> str:
     words = [f"; {name} breaks off" for name, side in (("A", a), ("B", b)) if side.truncated]
     words += [
-        f"; {side.taken_out} events were taken out of {name}, and are not compared"
+        f"; {_taken_out(side.taken_out)} taken out of {name}, and not compared"
         for name, side in (("A", a), ("B", b))
         if side.taken_out
     ]
     return "".join(words)
+
+
+def _taken_out(number: int) -> str:
+    return "1 event was" if number == 1 else f"{number} events were"
 
 
 def _count(number: int) -> str:

@@ -206,7 +206,8 @@ class _Reader:
         choices = place.name.split("|")
         if word is not None and len(choices) > 1 and place.name.islower() and word not in choices:
             sentence = unknown(f"hark {self.spec.name} has no {word!r}", word, choices)
-            raise UsageError(f"{sentence}; it is one of {', '.join(choices)}: {short(self.spec)}")
+            listed = " It" if sentence.endswith("?") else "; it"
+            raise UsageError(f"{sentence}{listed} is one of {', '.join(choices)}: {short(self.spec)}")
 
 
 def usage(spec: Spec) -> str:

@@ -58,6 +58,14 @@ def test_a_bundle_that_breaks_off_is_equal_as_far_as_it_goes(tmp_path):
     assert hark("diff", one, tmp_path / "b.hark")[:2] == (3, "equal, 5 actions; B breaks off\n")
 
 
+def test_what_was_taken_out_of_a_bundle_is_counted(tmp_path):
+    one, copy = sample.write(tmp_path / "a.hark"), tmp_path / "b.hark"
+    for words, told in (("-seq 1", "1 event was"), ("-seq 1 -seq 2", "2 events were")):
+        hark("redact", *words.split(), "-o", copy, one)
+        assert hark("diff", one, copy).out.endswith(f"; {told} taken out of B, and not compared\n")
+        copy.unlink()
+
+
 def test_a_broken_bundle_is_refused_and_a_missing_one_is_usage(tmp_path):
     one, other = pair(tmp_path, another)
     other.write_bytes(other.read_bytes().replace(b"binary", b"bINary"))

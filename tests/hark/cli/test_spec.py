@@ -172,7 +172,7 @@ def test_an_argument_that_is_one_of_a_few_words_is_refused_with_those_words_befo
     with pytest.raises(UsageError) as caught:
         parse(spec, ["chek"])
     assert str(caught.value).startswith(
-        "hark policy has no 'chek'; did you mean check?; it is one of check, explain:"
+        "hark policy has no 'chek'; did you mean check? It is one of check, explain:"
     )
     assert parse(spec, ["check", "x"]).positional("FILE") == "x"
     either = Spec("trust", "", (), (Positional("BUNDLE|KEY", ""),))
