@@ -29,6 +29,7 @@ from mediator.upstream import Redirect, behind_proxy, dialable
 
 NEXT_ADDRESS_S: Final = 3.0  # a server with several addresses: a dead first one costs this
 LAST_ADDRESS_S: Final = 15.0  # as curl and browsers give up
+_NO_TLS: Final = "; what answers there speaks none: have the agent ask it over http://, and allow that port"
 
 
 class UpstreamTrust:
@@ -186,7 +187,8 @@ def _words(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed ({(error.reason or 'unknown reason').lower().replace('_', ' ')})"
+        words = f"TLS failed ({(error.reason or 'unknown reason').lower().replace('_', ' ')})"
+        return f"{words}{_NO_TLS}" if error.reason == "WRONG_VERSION_NUMBER" else words
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
         return os.strerror(error.errno).lower()  # asyncio's own text repeats the address
     if isinstance(error, OSError) and error.strerror:
