@@ -59,9 +59,12 @@ def policy_of(item: pytest.Item, marker: pytest.Mark) -> Path | None:
 
 
 def failed(bundle: Path, said: Sequence[str], *more: str) -> HarkFailure:
-    """Return the failure of a replay: its verdict is the first line, which is what a summary has room for."""
+    """Return the failure of a replay: its verdict is the first line, which is what a summary has room for.
+
+    What was said as the replay began stands below its verdict again, indented, and is left out.
+    """
     verdict = next((line for line in said if line.startswith(_VERDICT)), said[-1] if said else "")
-    rest = [line for line in said if line is not verdict]
+    rest = [line for line in said if line is not verdict and f"  {line}" not in said]
     first = verdict or "hark replay said nothing"
     return HarkFailure("\n".join([first, f"  in the replay of {bundle}", *rest, *more]))
 

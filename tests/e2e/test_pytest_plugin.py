@@ -68,6 +68,7 @@ def test_a_test_is_recorded_once_replayed_and_failed_by_what_differs(rootless: D
     at.write("test_it.py", TEST.replace('"hi"', '"ho"'))
     code, said = run(at)
     assert (code, "$.messages[0].content differs at byte 1" in said) == (1, True), said
+    assert said.count("not as recorded: test_it.py differs") == 1, said
     at.write("test_it.py", TEST.replace('"api.example"\n', '"elsewhere.example"\n'))
     code, said = run(at)
     assert (code, "REPLAY-DIVERGED" in said, "elsewhere.example" in said) == (1, True, True), said

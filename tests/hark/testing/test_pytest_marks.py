@@ -69,4 +69,6 @@ def test_the_verdict_is_the_first_line_of_a_failed_replay() -> None:
         pytest_marks.failed(Path("it.hark"), ["a remark", "it cannot be replayed"])
     ).splitlines()
     assert first == "it cannot be replayed"
+    twice = ["not as recorded: a.py differs", "REPLAY-DIVERGED: x", "  not as recorded: a.py differs"]
+    assert str(pytest_marks.failed(Path("it.hark"), twice)).count("a.py") == 1
     assert str(pytest_marks.failed(Path("it.hark"), [])).startswith("hark replay said nothing")
