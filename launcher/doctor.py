@@ -92,13 +92,8 @@ def _limits() -> str:
 def _place() -> str:
     from hark.bundle.store import runs_directory
 
-    place = runs_directory(os.environ)
-    while not os.path.lexists(place) and place != "/":
-        place = os.path.dirname(place)
-    if not os.path.isdir(place) or not os.access(place, os.W_OK | os.X_OK):
-        raise ConfinementError(
-            f"bundles cannot be written to {place}: name a directory of yours in XDG_STATE_HOME"
-        )
+    place = _writable(runs_directory(os.environ), "bundles cannot be written to", "XDG_STATE_HOME")
+    _signable()
     status = os.statvfs(place)
     free = status.f_bavail * status.f_frsize
     if free < _LEAST_FREE:
@@ -107,6 +102,26 @@ def _place() -> str:
             "or name another disk in XDG_STATE_HOME"
         )
     return f"bundles can be written to {place}"
+
+
+def _writable(place: str, otherwise: str, variable: str) -> str:
+    """Return the part of a directory's path that is there, and in which the rest can be made."""
+    while not os.path.lexists(place) and place != "/":
+        place = os.path.dirname(place)
+    if not os.path.isdir(place) or not os.access(place, os.W_OK | os.X_OK):
+        raise ConfinementError(f"{otherwise} {place}: name a directory of yours in {variable}")
+    return place
+
+
+def _signable() -> None:
+    """Refuse a key that a run could not sign with. Where there is none, a run makes one."""
+    from hark.keys import load_private, user_key_path
+
+    path = user_key_path(os.environ)
+    if os.path.lexists(path):
+        load_private(path)
+    else:
+        _writable(os.path.dirname(path), "hark's signing key cannot be made in", "XDG_CONFIG_HOME")
 
 
 def _user_namespace() -> str:

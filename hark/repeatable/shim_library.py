@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from hark.bundle.store import runs_directory
+from hark.errors import PolicyError
 from hark.places import within
 from hark.sums import blake2b
 
@@ -91,7 +92,7 @@ def found(environ: Mapping[str, str]) -> "Finding":
 
     try:
         library(environ, ())
-    except NoLibraryError as error:
+    except (NoLibraryError, PolicyError) as error:  # the latter: nothing says where it would be kept
         words = f"runs go without a recorded clock and randomness, and replays may differ: {error}"
         return Finding(_NAME, State.LESS, words, _INSTALL if _compiler(()) is None else "")
     return Finding(_NAME, State.OK, "programs get the run's own clock and randomness, which a replay repeats")

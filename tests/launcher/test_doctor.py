@@ -37,8 +37,9 @@ from tests.launcher.rig import WHO, apart, plan, project, run_here
 
 @pytest.fixture(autouse=True)
 def state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bundles go where the ordinary user may write too, and not below the home of who runs the tests."""
+    """Bundles and key go where the ordinary user may write too, not below the home of who runs the tests."""
     monkeypatch.setenv("XDG_STATE_HOME", tempfile.gettempdir())
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"{tempfile.gettempdir()}/nobody-makes-this")
 
 
 @pytest.mark.attack
@@ -292,6 +293,30 @@ def test_a_bundle_that_could_not_be_written_is_found_out(monkeypatch: pytest.Mon
     found = {finding.name: finding for finding in apart(check)}["record"]
     assert found.state is State.MISSING
     assert "make room" in found.words
+
+
+@pytest.mark.attack
+def test_a_key_that_no_run_could_sign_with_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def record(who: str = "root") -> tuple[State, str]:
+        found = {finding.name: finding for finding in apart(check, who=who)}["record"]
+        return found.state, found.words
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/proc/self")
+    assert record("ordinary user") == (
+        State.MISSING,
+        "hark's signing key cannot be made in /proc/self: name a directory of yours in XDG_CONFIG_HOME",
+    )
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert record()[0] is State.OK
+    (tmp_path / "hark").mkdir()
+    (tmp_path / "hark/signing.key").write_text("")
+    (tmp_path / "hark/signing.key").chmod(0o644)
+    assert "chmod 0600" in record()[1]
+    for name in ("XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.delenv(name)
+    assert record()[1].startswith("neither XDG_CONFIG_HOME nor HOME says")
 
 
 @pytest.mark.attack

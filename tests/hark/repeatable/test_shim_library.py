@@ -116,6 +116,7 @@ def test_the_doctor_is_told_of_a_missing_compiler_with_what_installs_one_and_run
     assert found(environ).state is State.OK
     monkeypatch.setattr(shim_library, "_FOLDERS", (str(tmp_path / "nothing"),))
     assert found(environ).state is State.OK  # the control: what was built serves
+    assert "neither XDG_STATE_HOME nor HOME says" in found({}).words
     without = found({"XDG_STATE_HOME": str(tmp_path / "other")})
     assert (without.state, "there is no C compiler" in without.words) == (State.LESS, True)
     assert "apt-get install gcc" in without.fix
