@@ -33,6 +33,8 @@ class Anchoring(NamedTuple):
     trust: Trust = Trust()
     token: Callable[[], str] | None = None
     """Gets an identity token when it is needed; None: the key of the run certifies the anchoring key."""
+    words: tuple[str, ...] = ()
+    """Options of a command line that asks for the same."""
 
 
 class Made(NamedTuple):

@@ -5,6 +5,7 @@ here changes that or the run's exit code: what fails is a sentence, and so are C
 end.
 """
 
+import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,10 +28,8 @@ def anchored(path: str, signer: SigningKey, asked: Anchoring, head: TreeHead) ->
         why = "it was interrupted"
     except Exception as error:  # noqa: BLE001 - the run is over and sealed: a bug in here may not say otherwise
         why = str(error) or type(error).__name__
-    return [
-        f"not anchored: {why}",
-        f"the bundle is sealed and signed all the same; hark anchor {path} tries again",
-    ]
+    again = shlex.join(("hark", "anchor", *asked.words, path))
+    return [f"not anchored: {why}", f"the bundle is sealed and signed all the same; {again} tries again"]
 
 
 @contextmanager

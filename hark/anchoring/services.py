@@ -11,6 +11,7 @@ from hark.anchor import jsonform
 from hark.anchor.jsonform import MalformedError, Object
 from hark.anchor.outcome import MANY
 from hark.anchor.trusted_root import period
+from hark.anchoring.web import NO_SERVER, is_server
 from hark.errors import UsageError
 
 MEDIA_TYPE: Final = "application/vnd.dev.sigstore.signingconfig.v0.2+json"
@@ -42,7 +43,10 @@ class Services(NamedTuple):
 
 
 def named(rekor: str, clocks: tuple[str, ...]) -> Services:
-    """Return the log at `rekor`, and every one of the clocks."""
+    """Return the log at `rekor`, and every one of the clocks. Raises UsageError; nobody is asked."""
+    for option, server in (("-rekor", rekor), *(("-tsa", clock) for clock in clocks)):
+        if not is_server(server):
+            raise UsageError(f"{option} {server} {NO_SERVER}")
     url, version = rekor.rstrip("/"), 0
     for one in LOG_VERSIONS:
         if url.endswith(f"/api/v{one}"):

@@ -18,6 +18,7 @@ from hark.errors import UpstreamError
 PATIENCE: Final = 30.0  # seconds; a log of version 2 answers when its next checkpoint is out, some 10 s
 MAX_ANSWER: Final = 1 << 20
 MAX_REASON: Final = 200  # characters of what a server says went wrong
+NO_SERVER: Final = "is no address of a server: it begins with https:// or http://"
 _PIECE: Final = 1 << 16
 
 
@@ -33,10 +34,19 @@ class _NoRedirect(HTTPRedirectHandler):
         """Follow nothing: the address was named by the user."""
 
 
+def is_server(url: str) -> bool:
+    """Tell whether a text names a server that can be asked."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:  # a bracket that is not closed
+        return False
+
+
 def ask(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
     """GET, or POST where there is a body. An answer of any status is returned."""
-    if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-        raise UpstreamError(f"{url} is no address of a server: it begins with https:// or http://")
+    if not is_server(url):
+        raise UpstreamError(f"{url} {NO_SERVER}")
     found: list[Answer | UpstreamError] = []
     thread = threading.Thread(target=_into, args=(found, url, body, headers or {}), daemon=True)
     thread.start()

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hark.cli import options
@@ -35,7 +36,13 @@ def asked(args: Args) -> "Anchoring":
     trust = Trust(None if root is None else read(root, MAX_ROOT, "trust root"))
     trusted_root(trust.root)
     token = (lambda: identity_token(os.environ)) if args.flag("identity") else None
-    return Anchoring(services, trust, token)
+    return Anchoring(services, trust, token, tuple(_words(args)))
+
+
+def _words(args: Args) -> Iterator[str]:
+    for name in ("key", *(option.name for option in options.ANCHORED)):
+        for value in args.texts(name):
+            yield f"-{name}" if name == "identity" else f"-{name}={value}"
 
 
 def asked_for_run(args: Args) -> "Anchoring | None":

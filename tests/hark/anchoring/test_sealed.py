@@ -33,10 +33,11 @@ def test_whatever_fails_is_two_sentences_and_the_bundle_is_as_it_was(tmp_path, m
         raise error
 
     monkeypatch.setattr(putting, "make", fail)
-    said = anchored(str(path), KEY, Anchoring(named("https://log.example", ())), head)
+    own = "-rekor=https://log.example", "-key=my key"
+    said = anchored(str(path), KEY, Anchoring(named("https://log.example", ()), words=own), head)
     assert why in said[0]
     assert said[0].startswith("not anchored: ")
-    assert f"hark anchor {path} tries again" in said[1]
+    assert f"hark anchor -rekor=https://log.example '-key=my key' {path} tries again" in said[1]
     assert path.read_bytes() == before
 
 

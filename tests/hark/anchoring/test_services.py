@@ -80,3 +80,11 @@ def test_a_log_is_named_with_or_without_its_version(url, found):
     assert services.logs == Choice((found,), 1)
     assert services.clocks.needed == 2
     assert services.authorities.services == ()
+
+
+@pytest.mark.parametrize("url", ["log.example", "foo", "ftp://log.example", "https://", "http://[::1"])
+def test_what_is_no_address_of_a_server_is_refused_before_anything_begins(url):
+    with pytest.raises(UsageError, match=r"^-rekor .* is no address of a server: it begins with https://"):
+        named(url, ())
+    with pytest.raises(UsageError, match=r"^-tsa "):
+        named("https://log.example", ("https://clock.example", url))
