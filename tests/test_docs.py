@@ -207,6 +207,9 @@ def test_ids_times_and_ports_may_differ_and_words_may_not() -> None:
     assert not agree(documented, [first, "to 127.0.0.1:9 denied", "more"])
     assert not agree(documented, ["to 127.0.0.1:9 denied"])
     assert not agree([], ["something"])
+    placeholders = [f"sk-hark{letter * 30}" for letter in "ab"]
+    assert agree(placeholders[:1], placeholders[1:])
+    assert not agree([placeholders[0].replace("sk-", "sk-demo-")], placeholders[1:])
 
 
 def test_events_whose_number_is_the_machines_pace_may_stand_anywhere_and_others_may_not() -> None:
