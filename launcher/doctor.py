@@ -14,7 +14,7 @@ from typing import Final
 
 from hark.errors import ConfinementError, HarkError
 from launcher.advice import NO_PROC, explain, kernel_advice, profile
-from launcher.identity import agent_identity
+from launcher.identity import agent_identity, check_known
 from launcher.least import check_limits
 
 _REPORT_BYTES: Final = 1 << 12
@@ -56,7 +56,9 @@ def _enter() -> None:
     from launcher import kernel
     from launcher.userspace import enter_user_namespace
 
-    enter_user_namespace(agent_identity(os.getuid(), os.getgid(), os.environ))
+    identity = agent_identity(os.getuid(), os.getgid(), os.environ)
+    check_known(identity)
+    enter_user_namespace(identity)
     # Where a security module lets the namespace be made but takes its capabilities away, this one fails.
     kernel.unshare(os.CLONE_NEWUTS, "use its capabilities")
 
@@ -64,7 +66,7 @@ def _enter() -> None:
 def _enter_for_more() -> None:
     try:
         _enter()
-    except OSError as error:
+    except (OSError, ConfinementError) as error:
         raise _NotTried("not tried, since it needs a user namespace") from error
 
 

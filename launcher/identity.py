@@ -64,3 +64,24 @@ def _on_host(uid: int, gid: int, environ: Mapping[str, str]) -> Identity:
     if sudo_uid is None or sudo_gid is None:
         return Identity(UNOWNED_ID, UNOWNED_ID, changed=True)
     return Identity(sudo_uid, sudo_gid, changed=True)
+
+
+def check_known(identity: Identity) -> None:
+    """Raise ConfinementError where root cannot make the agent somebody else: its namespace knows nobody."""
+    if not identity.changed:
+        return
+    for kind, number in (("uid", identity.uid), ("gid", identity.gid)):
+        if not _is_mapped(kind, number):
+            raise ConfinementError(
+                f"root here cannot give the agent the {kind} {number}, which /proc/self/{kind}_map does not "
+                f"have: run hark as an ordinary user, or in a container that maps {kind}s up to {number}"
+            )
+
+
+def _is_mapped(kind: str, number: int) -> bool:
+    try:
+        with open(f"/proc/self/{kind}_map", "rb") as file:
+            ranges = [tuple(map(int, line.split())) for line in file]
+    except OSError:
+        return True  # without /proc something else is said
+    return any(first <= number < first + count for first, _, count in ranges)

@@ -13,7 +13,7 @@ from hark.errors import ConfinementError
 from launcher import ahead, intake, wire
 from launcher.advice import NO_PROC, explain
 from launcher.caller import inherited, settle_streams
-from launcher.identity import Identity, agent_identity
+from launcher.identity import Identity, agent_identity, check_known
 from launcher.intake import Intake
 from launcher.least import check_limits
 from launcher.outlet import Outlet
@@ -42,6 +42,7 @@ def launch(plan: Plan, played: Played | None = None) -> Boundary:
         write_only_terminals()
         empty_input_in_background()
     identity = agent_identity(os.getuid(), os.getgid(), os.environ, plan.seen_as)
+    check_known(identity)
     handed_down = plan.inherits or inherited()
     supervisor = os.getpid()
     taken, outlet = _take_streams(plan, identity, played)

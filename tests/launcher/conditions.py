@@ -219,6 +219,14 @@ def namespace_limit(kind: str) -> Condition:
     return make
 
 
+def root_alone() -> None:
+    """Root of a user namespace that maps no other id, as in a container without subordinate ids."""
+    uid, gid = os.getuid(), os.getgid()
+    os.unshare(os.CLONE_NEWUSER)
+    for name, value in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+        Path(f"/proc/self/{name}").write_text(value)
+
+
 def limited(what: int, value: int) -> Condition:
     """As an ordinary user with a lower resource limit."""
 

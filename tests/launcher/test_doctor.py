@@ -29,6 +29,7 @@ from tests.launcher.conditions import (
     proc_with,
     refuse,
     refusing,
+    root_alone,
     settings,
     without_proc,
 )
@@ -229,6 +230,9 @@ CASES: Final = {
     "no /proc": Case(without_proc, "machine", "mount -t proc", root=True, run_says="mount -t proc"),
     "root of a container without SYS_ADMIN": Case(
         docker_root(), "mounts", "--cap-add SYS_ADMIN", root=True, run_says="--cap-add SYS_ADMIN"
+    ),
+    "root of a container that maps root alone": Case(
+        root_alone, "user namespaces", "cannot give the agent the uid 65533", root=True
     ),
     "few files": Case(limited(resource.RLIMIT_NOFILE, 100), "limits", "ulimit -n"),
     "no file sizes": Case(limited(resource.RLIMIT_FSIZE, 4096), "limits", "ulimit -f"),

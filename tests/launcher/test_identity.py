@@ -3,7 +3,9 @@
 import pytest
 
 from hark.errors import ConfinementError
-from launcher.identity import UNOWNED_ID, Identity, agent_identity
+from launcher.identity import UNOWNED_ID, Identity, agent_identity, check_known
+from tests.launcher.conditions import root_alone
+from tests.launcher.rig import apart
 
 
 def test_an_ordinary_callers_agent_keeps_the_callers_ids() -> None:
@@ -46,3 +48,19 @@ def test_what_the_agent_sees_itself_as_changes_nothing_on_the_host() -> None:
 def test_no_agent_sees_itself_as_root_or_as_what_no_kernel_has(seen: tuple[int, int]) -> None:
     with pytest.raises(ConfinementError, match="no agent may see itself as"):
         agent_identity(1000, 1000, {}, seen)
+
+
+def test_root_that_knows_no_other_id_is_told_so_and_whoever_stays_who_they_are_is_not() -> None:
+    def ask(identity: Identity, *, alone: bool = True) -> str:
+        try:
+            if alone:
+                root_alone()
+            check_known(identity)
+        except ConfinementError as error:
+            return str(error)
+        return ""
+
+    other = Identity(UNOWNED_ID, UNOWNED_ID, changed=True)
+    assert "/proc/self/uid_map does not have: run hark as an ordinary user" in apart(lambda: ask(other))
+    assert apart(lambda: ask(Identity(1000, 1000, changed=False))) == ""
+    assert apart(lambda: ask(other, alone=False)) == ""
