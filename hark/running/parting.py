@@ -74,6 +74,9 @@ class Parting:
             for line in summary.kept_back(map(self._named, self.prepared.project.masked)):
                 self.say(line)
             self._show_meant()
+        if found.denied and not self.policy.raw:
+            for line in summary.behind_the_command(self.prepared.plan.argv[1:]):
+                self.say(line)
         self._show_allowing(found)
 
     def _named(self, path: str) -> str:

@@ -94,6 +94,13 @@ def left_behind(count: int) -> str:
     return f"{what} still running and ended with it; -wait-children waits for them"
 
 
+def behind_the_command(argv: Iterable[str]) -> Iterator[str]:
+    """Say so where `-policy` came too late to be hark's; an agent may have an option of that name itself."""
+    words = [word for word in argv if word.lstrip("-").partition("=")[0] == "policy" and word.startswith("-")]
+    for word in words[:1]:
+        yield f"{word} stands behind the command, which was given it: options of hark run stand before it"
+
+
 def not_found(unseen: tuple[str, ...]) -> str:
     """Return the sentence for an agent that could not find a program, and whose PATH lost directories."""
     grants = " ".join(f"-read {directory}" for directory in unseen)

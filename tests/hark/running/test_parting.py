@@ -57,6 +57,15 @@ def place_of(lines: list[str], words: str) -> int:
     return place
 
 
+def test_a_policy_that_was_named_too_late_is_told_where_something_was_denied(tmp_path: Path) -> None:
+    words = "-policy stands behind the command, which was given it"
+    late, other = ("agent", "-policy", "p.toml"), ("agent", "policy", "--policy-file=x")
+    assert place_of(told(tmp_path, DENIED, 1, late), words) >= 0
+    assert place_of(told(tmp_path, DENIED, 0, ("agent", "--policy=p.toml")), "--policy=p.toml stands") >= 0
+    for found, argv in ((NOTHING, late), (DENIED, other)):
+        assert not any("stands behind the command" in line for line in told(tmp_path, found, 1, argv))
+
+
 def test_what_would_allow_a_denial_is_shown_last_and_can_be_pasted(tmp_path: Path) -> None:
     lines = told(tmp_path, DENIED, 1)
     assert "evil.example" in lines[0]
