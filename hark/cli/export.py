@@ -69,7 +69,7 @@ def run(args: Args) -> int:
 def _form(args: Args) -> str:
     asked = [name for name in FORMS if args.texts(name)]
     if len(asked) != 1:
-        raise UsageError(f"hark export needs one of {', '.join(f'-{name}' for name in FORMS)}")
+        raise UsageError(f"hark export takes exactly one of {', '.join(f'-{name}' for name in FORMS)}")
     if args.flag("content") and asked[0] != "otlp":
         raise UsageError("-content goes with -otlp; the other forms always have it")
     return asked[0]

@@ -153,6 +153,6 @@ STARTERS: Final[Mapping[str, Starter]] = {
     "codex": _starter("Codex", _CODEX, "codex exec 'TASK'", "OPENAI_API_KEY"),
     "gemini": _starter("the Gemini CLI", _GEMINI, "gemini", "GEMINI_API_KEY"),
     "aider": _starter("aider", _AIDER, "aider --model sonnet"),
-    "python": _starter("an agent in Python", _OWN, "python agent.py"),
+    "python": _starter("an agent in Python", _OWN, "python3 agent.py"),
     "node": _starter("an agent in Node", _OWN, "node agent.js"),
 }

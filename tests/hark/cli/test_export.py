@@ -72,8 +72,8 @@ def test_a_payload_that_was_signed_though_it_cannot_be_read_leaves_no_file(tmp_p
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "hark export needs one of -har, -jsonl, -otlp, -curl"),
-        (["-har", "-jsonl"], "hark export needs one of"),
+        ([], "hark export takes exactly one of -har, -jsonl, -otlp, -curl"),
+        (["-har", "-jsonl"], "hark export takes exactly one of"),
         (["-curl", "x"], "-curl needs a whole number"),
         (["-curl", "2"], "event 2 (DnsQuery) belongs to no request"),
     ],
