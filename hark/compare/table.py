@@ -129,6 +129,9 @@ def _starred(row: Row) -> bool:
 def _remarks(row: Row) -> Iterator[str]:
     if row.why:
         yield f"{visible(row.model)}: {visible(row.why)}"
+    for kind in ("first_denial", "first_not_done_again"):
+        if first := row.verdict.get(kind):
+            yield f"{visible(row.model)}: refused {visible(first['what'])}: {visible(first['why'])}"
     if row.measured is None:
         return
     spent = row.measured.spent

@@ -47,6 +47,16 @@ def test_a_fork_that_diverged_says_why_below() -> None:
     assert remarks == ["one: it \\e[31mdid"]
 
 
+def test_what_was_refused_where_a_fork_was_live_is_said_with_what_would_allow_it() -> None:
+    why = "POST to it may change the world; mark it in the policy"
+    refused = {"first_not_done_again": {"event": 9, "what": "https to a.example:443", "why": why}}
+    _, _, *remarks = lines([row(verdict={"first_denial": None, **refused})])
+    assert remarks == [f"one: refused https to a.example:443: {why}"]
+    denied = {"first_denial": {"event": 9, "what": "the name b.\x1b[example", "why": "host is not allowed"}}
+    _, _, *remarks = lines([row(verdict=denied)])
+    assert remarks == ["one: refused the name b.\\e[example: host is not allowed"]
+
+
 def test_no_price_and_a_price_that_is_an_example_are_said() -> None:
     without = Spent(calls=2, input=1, output=1, unpriced={"no price for x": None}, money={"USD": Decimal(1)})
     price = read((ONE + "example = true\n").encode(), "p")["one"]
