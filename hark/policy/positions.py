@@ -47,7 +47,9 @@ def index(text: str) -> dict[Path, Place]:
 def _walked(text: str) -> "tuple[_Walk, Callable[[int], Place]]":
     text = text.replace("\r\n", "\n")
     walk = _Walk(text)
-    with suppress(_LostError, RecursionError):  # places found so far are right, and the rest has a parent's
+    # Places found so far are right, and the rest has a parent's. A key that is no string of TOML can stand
+    # behind the mistake for which this text is walked.
+    with suppress(_LostError, RecursionError, tomllib.TOMLDecodeError):
         walk.document()
     ends = [found.start() for found in re.finditer("\n", text)]
     return walk, lambda offset: _place(ends, offset)

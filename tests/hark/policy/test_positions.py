@@ -3,10 +3,10 @@
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hark.policy.positions import Path, Place, index, nearest
+from hark.policy.positions import Path, Place, index, nearest, twice
 
 KEYS = st.text(min_size=1, max_size=5) | st.sampled_from(
     ["a", "b-c", "1", "a.b", '"', "'", "#", "[x]", "é", "="]
@@ -123,8 +123,17 @@ def reads_as(text: str, item: object) -> bool:
 
 
 @given(st.text(max_size=60))
+@example('"\x08"')
+@example('"\\q" = 1')
 def test_no_text_makes_it_raise(text):
     index(text)
+
+
+@pytest.mark.parametrize("behind", ["", '"\x08" = 1', '"\\q" = 1', "'x"])
+def test_what_stands_twice_is_found_whatever_stands_behind_it(behind):
+    found = twice(f"a = 1\na = 2\n{behind}")
+    assert found is not None
+    assert found[1] == Place(2, 1)
 
 
 @pytest.mark.parametrize(
