@@ -13,7 +13,7 @@ renamed is told.
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from hark.places import contains
@@ -21,7 +21,7 @@ from hark.plan.customs import is_repository
 from hark.plan.harmless import is_harmless, settings, worktrees
 from hark.plan.indexes import MAX_INDEX, is_sound
 from hark.plan.project import Project, identity, way_of
-from hark.plan.repositories import OBEYED, backlinks, index_files, kept, obeyed
+from hark.plan.repositories import OBEYED, backlinks, index_files, kept, obeyed, read
 from hark.plan.unfinished import ill
 from hark.plan.ways import data_of, gitfile, link_on, straight, text_of
 
@@ -156,7 +156,7 @@ def _in_known(project: Project, home: str) -> Iterator[str]:
     tops |= {os.path.dirname(path) for path in project.acted_on if path.endswith("/HEAD")}
     for git in sorted(tops & project.repositories):
         yield from (path for path in kept(git) if path not in project.repositories and os.path.islink(path))
-        for path in obeyed(git, os.path.dirname(git), home):
+        for path in obeyed(git, os.path.dirname(git), home, _read_unless_new(project)):
             if path in before or path not in project.watched:
                 continue
             link = link_on(project.root, path)
@@ -164,6 +164,18 @@ def _in_known(project: Project, home: str) -> Iterator[str]:
                 yield link  # hark itself may be led elsewhere by it than git
             elif os.path.lexists(path) and _is_ill(path, project.root):
                 yield path
+
+
+def _read_unless_new(project: Project) -> Callable[[str], str]:
+    """Read configuration that was there: only what that named was watched, and new files have no end."""
+
+    def reading(path: str) -> str:
+        try:
+            return "" if os.stat(path).st_ctime_ns >= project.surveyed_at else read(path)
+        except OSError:
+            return ""
+
+    return reading
 
 
 def _is_ill(path: str, root: str) -> bool:

@@ -20,7 +20,7 @@ from blake3 import blake3
 from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
-from hark.plan.repositories import COMPARED, backlinks, index_files, kept, obeyed
+from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed
 from hark.plan.ways import gitfile, text_of
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
@@ -107,6 +107,7 @@ def survey(
     unlisted: list[str] = []
     services: list[str] = []
     ways: dict[str, str] = {}
+    reading = Reading(root)
     now = time.time_ns()
     for entry in _walk(root, unlisted=unlisted):
         acting = acted_on(entry)
@@ -120,13 +121,13 @@ def survey(
         elif entry.name == ".git":
             services += (here := _services_in(entry.path))
             masked += here
-            watched += _repository(entry, root, home)
+            watched += _repository(entry, root, home, reading)
             deeper += [f"{entry.path}/{name}" for name in COMPARED]
             repositories.update(kept(entry.path))
             if not entry.is_dir(follow_symlinks=False):
                 ways[entry.path] = way_of(entry.path)
         elif acting and entry.name == "HEAD":
-            watched += _obeyed(os.path.dirname(entry.path), os.path.dirname(entry.path), root, home)
+            watched += _obeyed(os.path.dirname(entry.path), os.path.dirname(entry.path), root, home, reading)
             deeper.append(entry.path)
             repositories.update(kept(os.path.dirname(entry.path)))
         elif acting and entry.path not in watched:
@@ -303,15 +304,15 @@ def _changed_at(path: str) -> int:
         return 0
 
 
-def _repository(entry: os.DirEntry[str], root: str, home: str) -> list[str]:
+def _repository(entry: os.DirEntry[str], root: str, home: str, reading: Reading) -> list[str]:
     """List what git obeys by itself because of this `.git`, as far as it lies in the project."""
     if not entry.is_dir(follow_symlinks=False):
         return [entry.path]
-    return _obeyed(entry.path, os.path.dirname(entry.path), root, home)
+    return _obeyed(entry.path, os.path.dirname(entry.path), root, home, reading)
 
 
-def _obeyed(git: str, worktree: str, root: str, home: str) -> list[str]:
-    return [path for path in obeyed(git, worktree, home) if path.startswith(f"{root}/")]
+def _obeyed(git: str, worktree: str, root: str, home: str, reading: Reading) -> list[str]:
+    return [path for path in obeyed(git, worktree, home, reading) if path.startswith(f"{root}/")]
 
 
 def _led_to(paths: Iterable[str], root: str) -> tuple[list[str], list[str]]:

@@ -5,13 +5,16 @@ Found by name and by reading configuration as text; git itself is not run, since
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from hark.places import expanded
+from hark.errors import PolicyError
+from hark.places import contains, expanded
 from hark.plan.customs import is_repository
 
 MAX_CONFIG: Final = 1 << 16  # bytes of a repository's configuration that are read; git writes some hundred
+MAX_READ: Final = 1 << 23  # bytes of it in one project: thousands of repositories as git makes them
 MAX_CONFIGS: Final = 64  # files of configuration that are read for one repository, included ones too
 MAX_MODULES: Final = 2_000  # directories looked at for submodules in one repository
 OBEYED: Final = ("hooks", "config", "config.worktree", "info", "commondir", "remotes", "branches")
@@ -22,12 +25,45 @@ COMPARED: Final = ("rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo
 _USERS: Final = ("/etc/gitconfig", "~/.gitconfig", "~/.config/git/config")
 """Configuration that holds for every repository: a relative path in it leads into each of them."""
 _SETTING: Final = re.compile(
-    r"^\s*(?:\[[^\]]*\]\s*)?(hookspath|path|worktree)\s*=\s*(?:\"([^\"\n]*)\"|([^\n#;]*))",
+    r"^[ \t\r]*+(?:\[(?:[^]\"\n]|\"(?:[^\"\\\n]|\\.)*+\")*+\][ \t\r]*+)*+(hookspath|path|worktree)[ \t\r]*+="
+    r"[ \t\r]*+(?:\"([^\"\n]*)\"|([^\n#;]*))",
     re.IGNORECASE | re.MULTILINE,
 )
+"""One line; nothing in it is read twice: an earlier agent or a stranger may have written it."""
 
 
-def obeyed(git: str, worktree: str, home: str = "/") -> Iterator[str]:
+class Reading:
+    """Reads configuration, and of what lies in one project as much as one waits for.
+
+    Raises PolicyError beyond that: what git is led to by the rest would be protected by nothing.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root, self._left = root, MAX_READ
+
+    def __call__(self, path: str) -> str:
+        """Return a file's text, or its beginning; empty where it cannot be read."""
+        text = read(path)
+        if contains(self._root, path):
+            self._left -= len(text)
+        if self._left < 0:
+            raise PolicyError(
+                f"{self._root} has more than {MAX_READ >> 20} MiB of configuration of git, too much to "
+                "see where it leads; remove repositories there, or name a smaller project with -workdir"
+            )
+        return text
+
+
+def read(path: str) -> str:
+    """Return a file's text, or its beginning; empty where it cannot be read."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return file.read(MAX_CONFIG).decode("utf-8", "replace").removeprefix("\ufeff")
+    except OSError:
+        return ""
+
+
+def obeyed(git: str, worktree: str, home: str = "/", reading: Callable[[str], str] = read) -> Iterator[str]:
     """Yield the paths that git obeys for the repository in directory `git`, whether they exist or not.
 
     Its worktrees, which may lie anywhere on the host, and its submodules count as well.
@@ -37,21 +73,23 @@ def obeyed(git: str, worktree: str, home: str = "/") -> Iterator[str]:
         for place in places:
             for name in OBEYED:
                 yield f"{place}/{name}"
-        yield from _configured(places, worktree if directory == git else "", home)
+        yield from _configured(places, worktree if directory == git else "", home, reading)
 
 
-def _configured(places: tuple[str, ...], worktree: str, home: str) -> Iterator[str]:
+def _configured(
+    places: tuple[str, ...], worktree: str, home: str, reading: Callable[[str], str]
+) -> Iterator[str]:
     """Yield files that are included, however deeply, and directories of hooks that any of them names."""
-    pending = [f"{place}/{name}" for place in places for name in ("config", "config.worktree")]
+    pending = deque(f"{place}/{name}" for place in places for name in ("config", "config.worktree"))
     pending += [expanded(name, home) for name in _USERS]
     hooks: list[str] = []
     seen: set[str] = set()
     while pending and len(seen) < MAX_CONFIGS:
-        config = pending.pop(0)
+        config = pending.popleft()
         if config in seen:
             continue
         seen.add(config)
-        for key, quoted, plain in _SETTING.findall(_text(config)):
+        for key, quoted, plain in _SETTING.findall(reading(config)):
             value = expanded((quoted or plain).strip(), home)
             if key.lower() == "path" and value:
                 pending.append(os.path.normpath(os.path.join(os.path.dirname(config), value)))
@@ -133,11 +171,3 @@ def _modules(directory: str) -> Iterator[str]:
             continue
         yield from (entry.path for entry in entries if entry.is_symlink())
         pending += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-
-
-def _text(path: str) -> str:
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            return file.read(MAX_CONFIG).decode("utf-8", "replace")
-    except OSError:
-        return ""

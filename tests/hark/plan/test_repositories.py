@@ -2,10 +2,14 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 
+import pytest
+
+from hark.errors import PolicyError
 from hark.plan import repositories
-from hark.plan.repositories import kept, obeyed
+from hark.plan.repositories import MAX_CONFIG, Reading, kept, obeyed
 from tests.launcher.rig import apart
 
 
@@ -107,3 +111,49 @@ def test_a_link_among_submodules_is_named(tmp_path):
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "lib").symlink_to("../elsewhere")
     assert f"{tmp_path}/modules/lib" in set(kept(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "filling", ["\n", " ", "\t\n", "[a]", "[", '["', "[a]\n", "path\n", "path ", "[a] path = "]
+)
+def test_configuration_that_is_nothing_but_filling_is_read_in_one_pass(tmp_path, filling):
+    """In a process of its own: an expression that reads a text over and over hears no signal meanwhile."""
+    end = "\n[core]\n\thooksPath = h\n"
+    (tmp_path / "config").write_text((filling * MAX_CONFIG)[: MAX_CONFIG - len(end)] + end)
+    script = "import sys; from hark.plan.repositories import obeyed; print(*obeyed(sys.argv[1], sys.argv[1]))"
+    ran = subprocess.run(
+        [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert f"{tmp_path}/h" in ran.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[core]hooksPath=h",
+        "\ufeff[core] hooksPath = h",
+        "[a][core] hooksPath = h",
+        '[a "]"] x = y\n[core "]\\"["]\r\n\thooksPath = "h"\r\n',
+    ],
+)
+def test_a_setting_is_found_wherever_git_reads_one(tmp_path, text):
+    (tmp_path / "config").write_text(text)
+    assert f"{tmp_path}/h" in set(obeyed(str(tmp_path), str(tmp_path)))
+    (tmp_path / "config").write_text(text.replace("hooksPath", "#hooksPath"))
+    assert f"{tmp_path}/h" not in set(obeyed(str(tmp_path), str(tmp_path)))
+
+
+def test_more_configuration_in_a_project_than_one_waits_for_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(repositories, "MAX_READ", 1000)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("#" * 5000)
+    root = tmp_path / "project"
+    for name in ("a", "b"):
+        (root / name).mkdir(parents=True)
+        (root / name / "config").write_text("#" * 500)
+    reading = Reading(str(root))
+    for name in ("a", "b"):  # what lies elsewhere, as the user's own, does not count
+        set(obeyed(f"{root}/{name}", str(root), str(home), reading))
+    with pytest.raises(PolicyError, match="remove repositories there"):
+        set(obeyed(f"{root}/a", str(root), str(home), reading))
