@@ -15,6 +15,9 @@ from typing import Final
 
 BUDGET_S: Final = 0.002
 """Of each look, so some hundredths of one processor at twenty looks a second."""
+BYTES_A_FILE: Final = 1024
+"""What a tmpfs takes of the kernel's memory for an empty file, about, and what it counts as another file of
+extended attributes (since Linux 6.6, when it got those that everybody may set)."""
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")  # blanks and backslashes in /proc/PID/mountinfo
 _KINDS: Final = ("tmpfs", "ramfs")
 
@@ -94,4 +97,9 @@ def _used(device: int, path: str) -> dict[int, int]:
             return {}
     except OSError:  # it is gone
         return {}
-    return {device: (found.f_blocks - found.f_bfree) * found.f_frsize}
+    return {device: held(found)}
+
+
+def held(found: os.statvfs_result) -> int:
+    """Return how many bytes of the kernel's memory a tmpfs takes, its empty files and attributes included."""
+    return (found.f_blocks - found.f_bfree) * found.f_frsize + (found.f_files - found.f_ffree) * BYTES_A_FILE

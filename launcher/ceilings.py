@@ -11,11 +11,11 @@ outside systemd's sessions, and not at all in most containers.
 
 import os
 import resource
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from hark.policy.model import Limits
-from launcher.aside import Aside
+from launcher.aside import BYTES_A_FILE, Aside, held
 from launcher.buffers import Buffers
 
 LOOKS_A_SECOND: Final = 20
@@ -31,7 +31,6 @@ _MIN_SPARE: Final = 1 << 30
 """What a process may have writable beyond the limit, or as much again. Most of that is never touched (thread
 stacks, the heaps of language runtimes), what is touched is counted; and a program that grows fast is seen at
 the limit, in words, before its allocations fail without any."""
-_BYTES_A_FILE: Final = 1024  # a tmpfs takes about as much of the kernel's memory for an empty file
 _MIN_FILES: Final = 4096
 _BYTES_A_SEMAPHORE: Final = 64  # struct sem, which has a cache line of its own
 _BYTES_A_SET: Final = 512
@@ -66,9 +65,9 @@ def _lower(what: int, value: int) -> None:
 
 def scratch_options(limits: Limits) -> str:
     """Mount options for each private tmpfs, with a comma in front."""
-    if limits.disk is None:
-        return ""
-    return f",size={limits.disk},nr_inodes={max(_MIN_FILES, limits.disk // _BYTES_A_FILE)}"
+    size = "" if limits.disk is None else f",size={limits.disk}"
+    least = min((one for one in (limits.disk, limits.memory) if one is not None), default=None)
+    return size if least is None else f"{size},nr_inodes={max(_MIN_FILES, least // BYTES_A_FILE)}"
 
 
 def in_force(limits: Limits) -> tuple[str, ...]:
@@ -137,8 +136,9 @@ class Ceilings:
         limit = self._limits.disk
         if limit is None:
             return None
-        used, full = _used(self._scratch)
-        if used < limit and not full:
+        private = _private(self._scratch)
+        used = sum((found.f_blocks - found.f_bfree) * found.f_frsize for found in private)
+        if used < limit and all(found.f_ffree for found in private):
             return None
         return f"limits.disk was reached: the agent's private files take {used} bytes of {limit}"
 
@@ -155,7 +155,7 @@ class Ceilings:
         limit = self._limits.memory
         if limit is None:
             return None
-        files, _ = _used(self._scratch)
+        files = sum(map(held, _private(self._scratch)))
         files += _system_v()
         files += self._aside.look()
         files += self._buffers.look()
@@ -235,8 +235,6 @@ def _listed(what: str) -> list[bytes]:
         return []  # a kernel without it
 
 
-def _used(scratch: Iterable[str]) -> tuple[int, bool]:
-    """Bytes in all the private file systems, and whether one of them takes no more files."""
-    stats = {os.stat(path).st_dev: os.statvfs(path) for path in scratch}
-    used = sum((found.f_blocks - found.f_bfree) * found.f_frsize for found in stats.values())
-    return used, any(found.f_ffree == 0 for found in stats.values())
+def _private(scratch: Iterable[str]) -> Collection[os.statvfs_result]:
+    """What the private file systems hold, each once."""
+    return {os.stat(path).st_dev: os.statvfs(path) for path in scratch}.values()

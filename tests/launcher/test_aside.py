@@ -12,6 +12,8 @@ from launcher import aside
 from launcher.aside import Aside
 
 MIB = 1 << 20
+HELD = range(5 * MIB + 1, 5 * MIB + (16 << 10))
+"""What the two files are, and names."""
 MOUNTED = """
 import ctypes, os, sys
 libc, uid, gid = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
@@ -56,8 +58,8 @@ def proc_of(tmp_path: Path, *pids: int) -> str:
 
 def test_what_others_mount_in_memory_is_counted_while_it_is_there(tmp_path: Path, mounted: int):
     walk = Aside(lambda: 0.0, proc_of(tmp_path, os.getpid(), mounted))
-    assert walk.look() == 5 * MIB
-    assert walk.look() == 5 * MIB
+    assert walk.look() in HELD
+    assert walk.look() in HELD
     os.kill(mounted, 9)
     os.waitpid(mounted, 0)
     assert walk.look() == 0
@@ -68,7 +70,7 @@ def test_a_walk_goes_on_where_the_last_look_ended(tmp_path: Path, mounted: int):
     walk = Aside(lambda: next(now), proc_of(tmp_path, mounted))
     looks = [walk.look() for _ in range(4)]
     assert looks[0] == 0, "the control: one look has time for one thread"
-    assert 5 * MIB in looks
+    assert any(look in HELD for look in looks)
 
 
 def test_what_this_process_sees_itself_is_not_counted(tmp_path: Path):
