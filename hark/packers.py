@@ -1,9 +1,10 @@
-"""The codings of HTTP bodies, one by one, piece by piece: the libraries of zlib, brotli and zstd alike.
+"""The codings of HTTP bodies, one by one, piece by piece: those of zlib, brotli and zstd, and S3's, alike.
 
 Always: no more than about `STEP` bytes come of one step, so that a bomb is never held whole, and nobody makes
 us keep a window larger than the standards ask for. What is packed comes out at once, for answers that pause.
 """
 
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -24,6 +25,13 @@ LEVEL: Final = 1  # what is packed again goes over one machine's own loopback, o
 _GZIP: Final = zlib.MAX_WBITS | 16
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
 _RAW: Final = -zlib.MAX_WBITS
+MAX_CHUNK_LINE: Final = 128  # bytes of a chunk's head with its signature, or of a checksum
+_CHUNK_HEAD: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;chunk-signature=[0-9a-f]{64})?\r\n")
+_CHUNK_END: Final = re.compile(rb"\r\n")
+_CHUNK_TRAILER: Final = re.compile(
+    rb"(?:x-amz-checksum-[a-z0-9]{1,12}:[A-Za-z0-9+/=]{1,88}|x-amz-trailer-signature:[0-9a-f]{64})\r?\n|\r\n"
+)
+_NOTHING: Final = re.compile(rb"(?!)")
 
 
 class Damaged(Exception):  # noqa: N818  # reads as what it says of the bytes
@@ -64,6 +72,8 @@ def unpackers(coding: bytes) -> tuple[Unpacker, ...]:
             return (_Brotli(),)
         case b"zstd":
             return (_Zstd(),)
+        case b"aws-chunked":
+            return (_AwsChunked(),)
         case _:
             return (_Members(),)
 
@@ -173,6 +183,50 @@ class _Zstd:
                 data = self._frame.unused_data if self._frame.eof else b""
         except zstd.ZstdError:
             raise Damaged from None
+
+
+class _AwsChunked:
+    """Chunks as S3 takes them, with signatures and a checksum and nothing else beside the text.
+
+    Source: AWS Signature Version 4, "Transferring payloads in multiple chunks", with and without trailers.
+    """
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._line = b""
+        self._part = _CHUNK_HEAD
+        self.whole = False
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        at = 0
+        while at < len(data):
+            if self._left:
+                piece = data[at : at + min(self._left, STEP)]
+                self._left -= len(piece)
+                at += len(piece)
+                yield piece
+            else:
+                end = data.find(b"\n", at) + 1 or len(data)
+                self._line += data[at:end]
+                at = end
+                self._take_line()
+
+    def _take_line(self) -> None:
+        if len(self._line) > MAX_CHUNK_LINE:
+            raise Damaged
+        if not self._line.endswith(b"\n"):
+            return
+        found = self._part.fullmatch(self._line)
+        if found is None:
+            raise Damaged
+        self._line = b""
+        if self._part is _CHUNK_HEAD:
+            self._left = int(found[1], 16)
+            self._part = _CHUNK_END if self._left else _CHUNK_TRAILER
+        elif self._part is _CHUNK_END:
+            self._part = _CHUNK_HEAD
+        elif self._part is _CHUNK_TRAILER and found[0] == b"\r\n":
+            self._part, self.whole = _NOTHING, True
 
 
 class _Deflate:

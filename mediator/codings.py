@@ -20,6 +20,8 @@ MANY_RATIO: Final = 64  # beyond `MANY`: text has 3 to 30. So no read of 256 KiB
 FREE: Final = 8 << 20  # brotli and zstd make so much of a few bytes, and honest texts do not
 _PLAIN: Final = frozenset((b"", b"identity"))
 _PACKED: Final = frozenset((b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"))
+AWS_CHUNKED: Final = b"aws-chunked"
+"""Chunks with a checksum behind them, as AWS's programs send what they upload to S3."""
 _FRAMING: Final = frozenset((b"", b"identity", b"chunked"))
 _OF_MESSAGES: Final = (b"grpc-encoding", b"connect-content-encoding")
 """Of RPCs over HTTP: not the body is packed, but each message in it."""
@@ -35,8 +37,12 @@ class PackedError(Exception):
     """The answer cannot be searched; the text says why, and quotes nothing of it."""
 
 
-def codings_of(headers: Headers) -> tuple[bytes, ...]:
-    """Return the codings of a body in the order in which they are undone. Raises PackedError."""
+def codings_of(headers: Headers, *, sent: bool = False) -> tuple[bytes, ...]:
+    """Return the codings of a body in the order in which they are undone. Raises PackedError.
+
+    `sent`: of a request's, which may be in `AWS_CHUNKED` as well.
+    """
+    known = _PACKED | {AWS_CHUNKED} if sent else _PACKED
     for name, _ in headers:
         if name[-9:].lower() == b"-encoding":
             break
@@ -51,8 +57,9 @@ def codings_of(headers: Headers) -> tuple[bytes, ...]:
     if any(coding not in _FRAMING for coding in _listed(headers, b"transfer-encoding")):
         raise PackedError("it is packed by its transfer coding, and hark could not search it for secrets")
     found = [coding for coding in _listed(headers, b"content-encoding") if coding not in _PLAIN]
-    if any(coding not in _PACKED for coding in found):
-        raise PackedError(f"it is packed by {_named(found)}, which hark could not search for secrets")
+    unknown = next((coding for coding in found if coding not in known), None)
+    if unknown is not None:
+        raise PackedError(f"it is packed by `{clipped(unknown)}`, which hark could not search for secrets")
     if len(found) > MAX_CODINGS:
         raise PackedError(f"it is packed more than {MAX_CODINGS} times, and hark could not search it")
     return tuple(reversed(found))
@@ -221,11 +228,6 @@ def _looks_like_zlib(data: bytes) -> bool:
     return data[:1] == b"\x1f" or (
         data[0] & 0x0F == 8 and (len(data) < 2 or int.from_bytes(data[:2]) % 31 == 0)
     )
-
-
-def _named(found: list[bytes]) -> str:
-    unknown = next(coding for coding in found if coding not in _PACKED)
-    return f"`{clipped(unknown)}`"
 
 
 def _listed(headers: Headers, name: bytes) -> Iterable[bytes]:

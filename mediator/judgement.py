@@ -265,7 +265,7 @@ def _packed(asked: Asked, link: Link) -> Refusal | None:
     if not link.broker.holds_any:
         return None
     try:
-        codings_of(asked.headers)
+        codings_of(asked.headers, sent=True)
     except PackedError as error:
         return Refusal(415, Deny(f"the request's body cannot be searched for placeholders: {error}", ""))
     return None

@@ -6,19 +6,24 @@ has `body` and the host is bound; at any other the request stops before the byte
 as long as their placeholders in every spelling keeps its announced length.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from hark.policy.model import Surface
 from mediator.authority import Destination
-from mediator.codings import Repacking, Unpacking, codings_of
+from mediator.codings import AWS_CHUNKED, Repacking, Unpacking, codings_of
 from mediator.credentials import Broker, Injection
-from mediator.scan import StreamSwap
+from mediator.scan import FoundError, StreamSwap
 from mediator.spelling import Place
 from mediator.transcript import Headers
 
 _JSON: Final = (b"application/json", b"application/x-ndjson", b"application/jsonl", b"application/json-seq")
 _XML: Final = (b"application/xml", b"text/xml")
+_FIXED: Final = (
+    "the placeholder of secrets.{} stands in the request's body, which has a checksum in it (aws-chunked), "
+    "and is not replaced there; send it in a header, or the body without a checksum"
+)
 _FORM: Final = b"application/x-www-form-urlencoded"
 
 
@@ -40,8 +45,9 @@ class RequestText:
     """One request's body; `mediator.bodies.Stage` says how it is used. Raises FoundError and PackedError."""
 
     def __init__(self, broker: Broker, target: Destination, headers: Headers) -> None:
-        codings = codings_of(headers)
-        free = broker.may_stand(target, Surface.BODY)
+        codings = codings_of(headers, sent=True)
+        fixed = AWS_CHUNKED in codings  # a checksum in it is of the text as it is
+        free = () if fixed else broker.may_stand(target, Surface.BODY)
         announced = any(name.lower() == b"content-length" for name, _ in headers)
         even = not codings and all(held.even for held in free)
         self.resizes = bool(free) and not even
@@ -51,7 +57,9 @@ class RequestText:
         )
         self._way: Repacking | _Searched | StreamSwap = self._text
         if codings:
-            self._way = Repacking(codings, self._text) if free else _Searched(codings, broker, target)
+            plain = partial(broker.outgoing, target, Surface.BODY)
+            look = partial(broker.stopping, from_agent=True) if fixed else plain
+            self._way = Repacking(codings, self._text) if free else _Searched(codings, look, fixed=fixed)
         self._told: set[str] = set()
 
     @property
@@ -118,11 +126,20 @@ class MessageText:
 class _Searched:
     """A packed body into which nothing may go: it passes as it came, once it was searched."""
 
-    def __init__(self, codings: tuple[bytes, ...], broker: Broker, target: Destination) -> None:
-        self._inside = Unpacking(codings, lambda: broker.outgoing(target, Surface.BODY).feed)
+    def __init__(self, codings: tuple[bytes, ...], look: Callable[[], StreamSwap], *, fixed: bool) -> None:
+        """`fixed`: no placeholder may stand in it at all, beside its text neither."""
+        self._inside = Unpacking(codings, lambda: look().feed)
+        self._outside = look() if fixed else None
 
     def feed(self, data: bytes) -> bytes:
-        self._inside.feed(data)
+        if self._outside is None:
+            self._inside.feed(data)
+            return data
+        try:
+            self._inside.feed(data)
+            self._outside.feed(data)
+        except FoundError as found:
+            raise FoundError(found.name, _FIXED.format(found.name)) from None
         return data
 
     def finish(self) -> bytes:

@@ -58,3 +58,44 @@ def test_many_streams_in_one_piece_are_no_work_of_their_square(coding: bytes) ->
         return time.process_time() - begun
 
     assert seconds(80_000) < 32 * max(seconds(10_000), 0.02)
+
+
+SIGNED = b";chunk-signature=" + b"0a" * 32
+TRAILER = b"x-amz-checksum-crc32:AAAAAA=="
+CHUNKED = [
+    (b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
+    (b"5\r\nhel\r\n\r\n3\r\nabc\r\n0\r\n" + TRAILER + b"\r\n\r\n", b"hel\r\nabc"),
+    (b"1" + SIGNED + b"\r\nx\r\n0" + SIGNED + b"\r\n" + TRAILER + b"\n\r\n", b"x"),
+    (b"0\r\n" + TRAILER + b"\r\nx-amz-trailer-signature:" + b"0a" * 32 + b"\r\n\r\n", b""),
+]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+@pytest.mark.parametrize(("sent", "text"), CHUNKED)
+def test_chunks_of_s3_are_undone_at_every_cut(sent: bytes, text: bytes, size: int) -> None:
+    (undoing,) = unpackers(b"aws-chunked")
+    out = b""
+    for at in range(0, len(sent), size):
+        assert undoing.whole is False
+        out += b"".join(undoing.unpack(sent[at : at + size]))
+    assert (out, undoing.whole) == (text, True)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"hello\r\n",
+        b"5;ext=any\r\nhello\r\n0\r\n\r\n",
+        b"3\r\nhello\r\n",
+        b"0\r\nx-any: text\r\n\r\n",
+        b"0\r\n\r\nmore\r\n",
+        b"5" + b" " * 200,
+        b"0\r\n" + b"x" * 200,
+    ],
+)
+def test_what_s3_would_not_take_is_damaged(sent: bytes, size: int) -> None:
+    (undoing,) = unpackers(b"aws-chunked")
+    pieces = [sent[at : at + size] for at in range(0, len(sent), size)]
+    with pytest.raises(Damaged):
+        _ = [list(undoing.unpack(piece)) for piece in pieces]

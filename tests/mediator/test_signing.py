@@ -44,6 +44,8 @@ def signed(
     token: str | None,
 ) -> tuple[bytes, Headers]:
     request = AWSRequest(method=method, url=url, headers=dict(headers), data=body or None)
+    if "X-Amz-Trailer" in headers:
+        request.context["checksum"] = {"request_algorithm": {"in": "trailer"}}
     service = "s3" if "s3" in kind else "execute-api"
     SIGNERS[kind](Credentials(*keys, token), service, "eu-west-1").add_auth(request)
     ready = request.prepare()
@@ -137,6 +139,23 @@ def test_a_real_request_reaches_the_server_signed_with_the_real_key(kind: str) -
     assert seen.header("authorization") == (None if authorization is None else authorization.decode())
     assert {event.ref for event in rig.recorder.of(SecretInjected)} == {"secrets.ID", "secrets.KEY"}
     assert REAL[1].encode() not in rig.recorder.bytes()
+
+
+def test_an_upload_with_a_checksum_behind_it_reaches_the_server_signed() -> None:
+    """What AWS's programs do by themselves with a file: its length is known, and its checksum comes last."""
+    body = b"5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n"
+    more = {"X-Amz-Trailer": "x-amz-checksum-crc32", "X-Amz-Decoded-Content-Length": "5"}
+    more["Content-Encoding"] = "aws-chunked"
+    with pair(secrets=keys(API)) as (rig, upstream), rig.https() as client:
+        path, fields = signed("s3", STAND_IN, "PUT", f"https://{API}/a", more, body, None)
+        client.request("PUT", path.decode(), body, {n.decode(): v.decode() for n, v in fields})
+        assert client.getresponse().status == 200
+        rig.recorder.wait_for(LlmResponseEnd)
+    _, expected = signed("s3", REAL, "PUT", f"https://{API}/a", more, body, None)
+    (seen,) = upstream.seen
+    assert seen.header("authorization") == dict(lowered(expected))[b"authorization"].decode()
+    assert seen.header("x-amz-content-sha256") == "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+    assert seen.body == body
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,33 @@ def test_anywhere_else_the_body_stops_and_says_why(
     assert words in found.value.reason
 
 
+CHUNKED = (b"Content-Encoding", b"aws-chunked")
+
+
+@pytest.mark.parametrize("places", [(Surface.BODY,), (Surface.HEADER,)])
+def test_what_awss_programs_upload_passes_and_a_placeholder_across_its_chunks_does_not(
+    places: tuple[Surface, ...],
+) -> None:
+    held = broker(VALUE, *places)
+    cut_off = b"d\r\nx %s\r\n%x\r\n%s y\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n"
+    first, second = PLACEHOLDER[:11].encode(), PLACEHOLDER[11:].encode()
+    body = cut_off % (first, len(second) + 2, second)
+    assert PLACEHOLDER.encode() not in body
+    other = body.replace(second, second[::-1])  # the control
+    assert sent(other, b"text/plain", API, CHUNKED, held=held) == other
+    with pytest.raises(FoundError) as found:
+        sent(body, b"text/plain", API, CHUNKED, held=held)
+    assert "aws-chunked" in found.value.reason
+    stray = b"0\r\nx-amz-checksum-x:%s\r\n\r\n" % PLACEHOLDER.replace("-", "").encode()
+    bare = Broker([Secret("KEY", VALUE, PLACEHOLDER.replace("-", ""), (HostRule(API.host),), places)])
+    with pytest.raises(FoundError, match="KEY"):
+        sent(stray, b"text/plain", API, CHUNKED, held=bare)
+    packed = gzip.compress(b"x " + PLACEHOLDER.encode())
+    within = b"%x\r\n%s\r\n0\r\n\r\n" % (len(packed), packed)
+    with pytest.raises(FoundError, match="KEY"):
+        sent(within, b"text/plain", API, (b"Content-Encoding", b"gzip, aws-chunked"), held=held)
+
+
 def test_a_body_with_nothing_in_it_passes_as_it_is() -> None:
     packed = gzip.compress(b"harmless " * 99)
     coding = (b"Content-Encoding", b"gzip")
