@@ -59,6 +59,7 @@ EXIT_PIPE: Final = 141  # what a shell reports for SIGPIPE
 ALIASES: Final = {
     "--version": "version",
     "-version": "version",
+    "-V": "version",
     "-h": "help",
     "-help": "help",
     "--help": "help",
@@ -168,7 +169,7 @@ def _help(words: Sequence[str]) -> int:
     """Print the overview, or one command's help."""
     from hark.cli import help as texts
 
-    if words:
+    if words and ALIASES.get(words[0], words[0]) != "help":
         print(texts.command(load(words[0]).SPEC), end="")
     else:
         print(texts.overview(load(name).SPEC for name in COMMANDS), end="")

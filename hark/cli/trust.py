@@ -31,7 +31,9 @@ def run(args: Args) -> int:
         if given is not None:
             raise UsageError("-list takes no key")
         for public, remark in trusted.known(os.environ).items():
-            output.say(f"{public.hex()} {keys.name(public)} {remark}".rstrip())
+            name = keys.name(public)
+            rest = remark.removeprefix(name).strip()  # `add` writes the name down for who reads the file
+            output.say(f"{public.hex()} {name} {rest}".rstrip())
         return 0
     if given is None:
         raise UsageError("hark trust needs a bundle or a key; -list shows those that are trusted")

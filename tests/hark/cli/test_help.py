@@ -32,7 +32,7 @@ def test_every_way_to_ask_for_help_prints_the_same(name, capsys):
 def test_the_overview_lists_every_command_with_its_summary_aligned():
     code, out, _ = hark()
     assert code == 0
-    assert hark("help").out == hark("--help").out == out
+    assert hark("help").out == hark("--help").out == hark("help", "help").out == out
     starts = set()
     for name in main.COMMANDS:
         (line,) = [line for line in out.splitlines() if line.startswith(f"  {name} ")]

@@ -23,7 +23,7 @@ def test_a_key_is_added_and_listed(tmp_path, way):
     assert keys.name(STRANGER.public_key) in added.out
     assert "is trusted from now on" in added.out
     assert "was trusted already" in trust(tmp_path, given).out
-    assert trust(tmp_path, "-list").out.startswith(f"{HEX} {keys.name(STRANGER.public_key)}")
+    assert trust(tmp_path, "-list").out.startswith(f"{HEX} {keys.name(STRANGER.public_key)} (20")
 
 
 def test_nobody_is_trusted_for_a_bundle_that_is_broken_or_unsigned(tmp_path):
