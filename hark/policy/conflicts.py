@@ -33,7 +33,11 @@ def _compare(rule: Rule, node: Node, wide: Rule, wide_node: Node, port: int) -> 
     if rule.speaks is not wide.speaks:
         node.fail(f"{rule.host}:{port} is both web and tcp (see {there}); keep one, or use two ports")
     if rule.upstream != wide.upstream:
-        node.fail(f"{rule.host}:{port} has two upstreams (see {there}); one host and port is one place")
+        known = rule.upstream or wide.upstream
+        node.fail(
+            f"{rule.host}:{port} has two upstreams (see {there}), and one host and port is one place; "
+            f'say upstream = "{known}" in both'
+        )
     if not _allows_all_of(wide, rule):
         if rule.host == wide.host and rule.tools != wide.tools and _may_meet(rule, wide):
             node.fail(

@@ -9,7 +9,16 @@ from urllib.parse import urlsplit
 
 from hark.errors import PolicyError
 from hark.policy import wanted
-from hark.policy.decide import Allow, Deny, Verdict, decide_dial, decide_name, decide_request, upgrades
+from hark.policy.decide import (
+    Allow,
+    Deny,
+    Verdict,
+    appointed,
+    decide_dial,
+    decide_name,
+    decide_request,
+    upgrades,
+)
 from hark.policy.facts import surfaces, tools_in_words
 from hark.policy.host import HostError, format_authority, is_address, is_loopback, split_authority
 from hark.policy.lines import Lines
@@ -92,6 +101,7 @@ def explained(policy: Policy, asked: Target, verdict: Verdict, now: datetime) ->
                 yield f'to allow it: add "{hint}" to allow_hosts'
             if table:
                 lead = "for a service of this machine" if is_loopback(asked.host) else "to allow it"
+                table = wanted.dialled(table, appointed(policy, asked.host, asked.port))
                 yield from (f"{lead}:", *(f"    {line}" for line in table.split("\n")))
         case _:
             assert_never(verdict)

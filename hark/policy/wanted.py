@@ -49,6 +49,11 @@ def table(
     return "\n".join(lines)
 
 
+def dialled(table: str, upstream: Address | None) -> str:
+    """Return a table with the place that the policy dials for its host already: two places are refused."""
+    return f"{table}\nupstream = {json.dumps(str(upstream))}" if table and upstream is not None else table
+
+
 def shown(text: str) -> str:
     """Return what the agent wrote as one short line of printable ASCII."""
     short = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

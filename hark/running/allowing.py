@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hark.errors import PolicyError
 from hark.policy import wanted
-from hark.policy.decide import Allow, Verdict, decide_dial, decide_request
+from hark.policy.decide import Allow, Verdict, appointed, decide_dial, decide_request
 from hark.policy.host import HostError, split_authority
 from hark.policy.model import HTTPS_PORT, Policy, Rule, Speaks
 from hark.policy.parse import parse_policy
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_HOSTS: Final = 20  # some lines each; the agent's own answers have them too
 MAX_REQUESTS: Final = 3  # tables for single requests, which have five lines each
 _NEW: Final = "into {}, or into a file that -policy names"
-_LEFT_OUT: Final = "could be allowed too; `hark policy explain` gives the lines for a URL"
+_LEFT_OUT: Final = "`hark policy explain` gives the lines for a URL"
 
 
 class Lines(NamedTuple):
@@ -38,12 +38,17 @@ def allowing(denied: Iterable["Denied"], policy: Policy, now: datetime, own: str
 
     `own` is where a policy is looked for when none is named.
     """
-    found = [(rule, table) for rule, table in _tables(denied) if not _holds(policy, rule, now)]
+    found = [
+        (rule, wanted.dialled(table, appointed(policy, rule.host, rule.ports[0])))
+        for rule, table in _tables(denied)
+        if not _holds(policy, rule, now)
+    ]
     hosts = [table for rule, table in found if not rule.methods]
     requests = [table for rule, table in found if rule.methods]
     chosen = _together(policy.raw, [*hosts[:MAX_HOSTS], *requests[:MAX_REQUESTS]])
     out = len(found) - len(chosen)
-    rest = f"{out} more {_LEFT_OUT}" if out else ""
+    count = f"{out} more could be allowed too" if chosen else f"{out} of them could be allowed"
+    rest = f"{count}; {_LEFT_OUT}" if out else ""
     if not chosen:
         return Lines(rest=rest)
     where = f"at the end of {policy.source}" if policy.raw else _NEW.format(own)

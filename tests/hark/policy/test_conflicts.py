@@ -46,7 +46,7 @@ UPGRADE = 'upgrade = ["tcp"]'
         ),
         (
             table("a.example", GET, 'upstream = "127.0.0.1:1"') + table("a.example", 'methods = ["PUT"]'),
-            "two upstreams",
+            'and one host and port is one place; say upstream = "127.0.0.1:1" in both',
         ),
         (
             table("a.example", 'tools = ["x"]') + table("a.example", 'tools = ["y"]'),

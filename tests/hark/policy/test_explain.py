@@ -104,6 +104,14 @@ def test_what_is_denied_is_told_with_what_would_allow_it():
     ]
 
 
+def test_what_would_allow_it_is_dialled_where_the_policy_dials_it_already():
+    text = '[[allow]]\nhost = "m.host"\nmethods = ["GET"]\nupstream = "127.0.0.1:8000"\n'
+    policy, asked = read(text), target("https://m.host/x", "POST")
+    told = list(explained(policy, asked, decide(policy, asked, NOON), NOON))
+    mended = read(text + "\n".join(told[told.index("to allow it:") + 1 :]))
+    assert isinstance(decide(mended, asked, NOON), Allow)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "a.localhost"])
 def test_what_goes_to_the_agents_own_loopback_never_reaches_us_whatever_is_allowed(host):
     policy = read(f'allow_hosts = ["{host}:8000"]')

@@ -52,6 +52,14 @@ def test_what_is_pasted_behind_the_last_table_allows_what_was_denied():
     assert verdict.by.speaks is Speaks.TCP
 
 
+def test_what_is_pasted_dials_where_the_policy_does_already():
+    own = '[[allow]]\nhost = "m.host"\nport = 80\nmethods = ["GET"]\nupstream = "127.0.0.1:8000"\n'
+    policy, lines = pasted(own, denied("", table("m.host", 80, "POST", None)), denied("m.host:81"))
+    assert isinstance(decide_request(policy, "m.host", 80, "POST", "/x", now=NOON), Allow)
+    assert [str(rule.upstream) for rule in policy.allow] == ["127.0.0.1:8000", "None", "127.0.0.1:8000"]
+    assert lines.rest == ""
+
+
 def test_the_control_the_same_as_an_entry_of_a_list_belongs_to_the_last_table():
     from tests.support.policies import refused
 
@@ -76,6 +84,13 @@ def test_one_port_is_not_advised_as_both_web_and_raw():
     lines = allowing([denied("", raw), denied("192.0.2.1:80")], Policy(), NOON, OWN)
     assert lines.pasted == ("[[allow]]", 'host = "192.0.2.1"', "port = 80")
     assert lines.rest.startswith("1 more could be allowed too")
+
+
+def test_where_no_table_goes_with_the_policy_that_is_not_said_of_more_of_them():
+    ended = '[[allow]]\nhost = "a.example"\nuntil = 2020-01-01T00:00:00Z'
+    lines = allowing([denied("a.example")], read(ended), NOON, OWN)
+    assert (lines.lead, lines.pasted) == ("", ())
+    assert lines.rest.startswith("1 of them could be allowed; `hark policy explain`")
 
 
 def test_a_denial_that_no_rule_would_lift_and_one_that_toml_cannot_say_are_left_out():
