@@ -118,6 +118,8 @@ class Files:
 
     def said(self) -> Iterator[str]:
         """Yield what the user should know of at the end."""
+        if self._found is not None:
+            yield from summary.passed_over(self._found.survey.rules.passed_over)
         if self._failure:
             yield f"the project was not recorded, so a replay starts without its files: {self._failure}"
         elif self._found is not None and self._found.why:

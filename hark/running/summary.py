@@ -6,7 +6,7 @@ The lines of a policy that would allow what was denied come from `hark.running.a
 import json
 import os
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from hark.bundle import outcome
@@ -85,6 +85,18 @@ def holding(found: Mapping[bytes, str]) -> Iterator[str]:
         yield (
             f"the agent can read the value of secrets.{secret} in the project, in {shown}{others}; "
             f"move it out, or write `mask = [{listed}]` under [project] of the policy"
+        )
+
+
+def passed_over(paths: Collection[bytes]) -> Iterator[str]:
+    """Yield the sentence for files of patterns, by path in the project, that match nothing."""
+    names = [visible(os.fsdecode(path)) for path in paths]
+    if names:
+        more = len(names) - MAX_MASKED_SHOWN
+        others = f" and {more} more" if more > 0 else ""
+        yield (
+            f"{', '.join(names[:MAX_MASKED_SHOWN])}{others}: patterns that are too many or too large were "
+            "passed over, so what git ignores by them was recorded; shorten them, or look at who wrote them"
         )
 
 

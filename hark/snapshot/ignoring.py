@@ -3,22 +3,30 @@
 The rules are those of the tree as the run began: an agent that writes a .gitignore hides nothing from the
 record. git itself is not run, since it would obey what it reads, so a file that is tracked although a
 pattern names it counts as ignored; nor are a user's own excludes and those of folders above the project
-looked at.
+looked at. An earlier agent may have written any of them: what would take too long, or more memory than RE2
+gives to patterns, matches nothing and is named.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-MAX_RULES: Final = 1 << 18  # bytes of one file of patterns
+MAX_RULES: Final = 1 << 18  # bytes of patterns in one tree
+MAX_PATTERNS: Final = 20_000  # in one tree: each takes a tenth of a millisecond
 FILE: Final = ".gitignore"
 EXCLUDES: Final = b".git/info/exclude"
+
+
+class TooMuchError(Exception):
+    """Patterns are more than is looked at; the message is why."""
 
 
 class Patterns:
     """The patterns of one file, for paths below the folder that it speaks of.
 
     pathspec translates them; re2 matches all at once, in linear time: an earlier agent may have written them.
+    Raises TooMuchError where they are too much for it together.
     """
 
     def __init__(self, lines: Iterable[bytes]) -> None:
@@ -31,7 +39,10 @@ class Patterns:
         self._includes: list[bool] = []
         for line in lines:
             self._add(line, re2.error)
-        self._set.Compile()
+        try:
+            self._set.Compile()
+        except re2.error as error:
+            raise TooMuchError("more patterns than RE2 can compile") from error
 
     def _add(self, line: bytes, error: type[Exception]) -> None:
         from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -57,16 +68,30 @@ class Rules:
         self._excluded = Patterns(map(os.fsencode, exclude)) if exclude else None
         self._general: Patterns | None = None
         self._by_folder: dict[bytes, Patterns] = {}
+        self._left = (MAX_RULES, MAX_PATTERNS)
+        self.passed_over: list[bytes] = []
+        """Files whose patterns match nothing, since they are too much."""
 
     def read_general(self, data: bytes) -> None:
         """Take the patterns of .git/info/exclude."""
-        self._general = _patterns(data)
+        self._general = self._taken(EXCLUDES, data)
 
     def read(self, folder: bytes, data: bytes) -> None:
         """Take the patterns of a folder's .gitignore."""
-        patterns = _patterns(data)
+        name = FILE.encode()
+        patterns = self._taken(folder + b"/" + name if folder else name, data)
         if patterns is not None:
             self._by_folder[folder] = patterns
+
+    def _taken(self, path: bytes, data: bytes) -> Patterns | None:
+        lines = _lines(data) if len(data) <= self._left[0] else []
+        left = self._left[0] - len(data), self._left[1] - len(lines)
+        if min(left) >= 0:
+            self._left = left
+            with contextlib.suppress(TooMuchError):
+                return Patterns(lines) if lines else None
+        self.passed_over.append(path)
+        return None
 
     def why(self, path: bytes, *, folder: bool) -> str | None:
         """Why a path is left out; None where it is not. Of what lies in a folder that is, nobody asks."""
@@ -91,7 +116,6 @@ class Rules:
         return bool(self._general is not None and self._general.says(text))
 
 
-def _patterns(data: bytes) -> Patterns | None:
+def _lines(data: bytes) -> list[bytes]:
     lines = [line for line in data.replace(b"\r\n", b"\n").split(b"\n") if line.strip()]
-    lines = [line for line in lines if not line.startswith(b"#")]
-    return Patterns(lines) if lines else None
+    return [line for line in lines if not line.startswith(b"#")]

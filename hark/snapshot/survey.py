@@ -217,6 +217,6 @@ def held(why: str) -> str | None:
 def _learn(take: Callable[[bytes], None], descent: Descent, folder: bytes, name: bytes) -> None:
     try:
         with open(descent.file(folder, name), "rb") as file:
-            take(file.read(MAX_RULES))
+            take(file.read(MAX_RULES + 1))  # one more shows that it is too much
     except OSError:
         return

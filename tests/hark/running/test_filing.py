@@ -134,3 +134,21 @@ def test_a_copy_at_the_projects_place_is_recorded_as_that_project(project: Path,
     assert (list(stored.entries), stored.left_out[".env"]) == (["a.py"], "masked")
     (elsewhere / "b").write_text("x")
     assert [event.path for event in made.closing() if isinstance(event, FileResult)] == ["b"]
+
+
+def test_patterns_too_many_to_be_obeyed_keep_nothing_off_the_record_and_are_told(project: Path):
+    """The control has some thousand, which are obeyed."""
+    (project / ".gitignore").write_text("".join(f"{number}*\n" for number in range(10_000)))
+    (project / "1x").touch()
+    made = files(prepared(project))
+    stored = put_together(made.opening(), str(project))
+    assert {"a.py", "1x"} <= stored.entries.keys()
+    assert list(made.warned())
+    (line,) = made.said()
+    assert line.startswith(".gitignore: patterns that are too many")
+    (project / ".gitignore").write_text("".join(f"{number}*\n" for number in range(1_000)))
+    made = files(prepared(project))
+    stored = put_together(made.opening(), str(project))
+    assert "a.py" in stored.entries
+    assert "1x" not in stored.entries
+    assert not list(made.said())

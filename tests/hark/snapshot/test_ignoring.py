@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hark.snapshot.ignoring import Patterns, Rules
+from hark.snapshot import ignoring
+from hark.snapshot.ignoring import Patterns, Rules, TooMuchError
 
 ROOT = (
     b"*.log\n!keep.log\n/build/\nnode_modules\n# comment\n\\#odd\na/**/z\n[z\n   \n*.\xff\nd/e\r\n\\!x\nq?\n"
@@ -66,3 +67,36 @@ def test_no_pattern_takes_long(pattern: bytes):
     began = time.process_time()
     Patterns([pattern]).says(b"a" * 250)
     assert time.process_time() - began < 5
+
+
+MANY = b"".join(b"%x*\n" % number for number in range(1 << 24, (1 << 24) + 10_000))
+
+
+def test_patterns_that_cannot_be_compiled_together_match_nothing_and_are_named():
+    rules = Rules()
+    rules.read(b"a", MANY)
+    rules.read(b"b", MANY[: MANY.index(b"\n", 9_000) + 1])  # some thousand, in the same tree
+    assert rules.passed_over == [b"a/.gitignore"]
+    assert rules.why(b"a/1000000x", folder=False) is None
+    assert rules.why(b"b/1000000x", folder=False) == "ignored by git"
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"), [("MAX_RULES", b"x" * 60), ("MAX_PATTERNS", b"x\n" * 6), ("MAX_PATTERNS", b"\nx" * 6)]
+)
+def test_what_lies_beyond_the_sum_of_a_tree_matches_nothing_and_is_named(
+    monkeypatch, bound: str, text: bytes
+):
+    monkeypatch.setattr(ignoring, bound, {"MAX_RULES": 100, "MAX_PATTERNS": 10}[bound])
+    rules = Rules()
+    rules.read_general(text + b"\n*.tmp\n")
+    rules.read(b"", text)
+    rules.read(b"sub", b"*.log\n")
+    assert rules.passed_over == [b".gitignore"]
+    assert rules.why(b"a.tmp", folder=False) == rules.why(b"sub/a.log", folder=False) == "ignored by git"
+    assert rules.why(b"x", folder=False) == (None if bound == "MAX_RULES" else "ignored by git")
+
+
+def test_patterns_of_the_policys_that_cannot_be_compiled_are_an_error():
+    with pytest.raises(TooMuchError, match="RE2"):
+        Rules(tuple(MANY.decode().split()))
