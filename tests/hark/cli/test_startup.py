@@ -27,7 +27,8 @@ from hark.cli.main import entry
 stdout = os.dup(1)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 code = entry(sys.argv[1:])
-os.write(stdout, " ".join([str(code), *sys.modules]).encode())
+loaded = [name for name, module in sys.modules.items() if module is not None]  # None: kept from being loaded
+os.write(stdout, " ".join([str(code), *loaded]).encode())
 """
 
 
