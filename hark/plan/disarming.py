@@ -16,7 +16,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from hark.places import contains
+from hark.places import contains, within
 from hark.plan.customs import is_repository
 from hark.plan.harmless import is_harmless, settings, worktrees
 from hark.plan.indexes import MAX_INDEX, is_sound
@@ -43,7 +43,7 @@ def disarm(project: Project, made: Iterable[str], unprotect: Iterable[str], home
 
     What lies at or below a path that `unprotect` names stays: that is the operator's word.
     """
-    excepted = tuple(f"{project.root}/{name}" for name in unprotect)
+    excepted = (*(f"{project.root}/{name}" for name in unprotect), *project.without)
     planted = (
         path
         for path in dict.fromkeys(_planted(project, tuple(made), home))
@@ -55,9 +55,9 @@ def disarm(project: Project, made: Iterable[str], unprotect: Iterable[str], home
 def _planted(project: Project, made: tuple[str, ...], home: str) -> Iterator[str]:
     yield from _in_known(project, home)
     ways = [path for path in (*made, *project.ways) if _is_new_way(path, project)]
-    yield from (path for path in ways if _way_in(path, project.root) is None)
+    yield from (path for path in ways if _way_in(path, project) is None)
     seen: set[str] = set(project.repositories)
-    pending = [git for path in (*made, *project.ways) for git in _led_to(path, project.root)]
+    pending = [git for path in (*made, *project.ways) for git in _led_to(path, project)]
     while pending:
         git = pending.pop()
         if git in seen:
@@ -109,7 +109,7 @@ def _misleading(git: str, project: Project) -> Iterator[str]:
         text = text_of(path)
         if os.path.lexists(path) and project.ways.get(path) != text:
             place = straight(git, text.rstrip("\r\n"))
-            if place is None or not contains(project.root, place):
+            if place is None or not project.may_hold(place):
                 yield path
 
 
@@ -121,12 +121,14 @@ def _id_bytes(git: str) -> int:
     return 32 if is_harmless(text) and [one.lower() for one in formats] == ["sha256"] else 20
 
 
-def _led_to(path: str, root: str) -> Iterator[str]:
+def _led_to(path: str, project: Project) -> Iterator[str]:
     """Yield the folder in the project that git would take for the repository's own because of a name."""
     if path.endswith("/HEAD"):
         yield os.path.dirname(path)
     elif os.path.basename(path) == ".git" and not os.path.isdir(path):
-        yield from filter(None, [_way_in(path, root)])
+        git = _way_in(path, project)
+        if git is not None and contains(project.root, git) and not within(git, project.without):
+            yield git
     elif not os.path.islink(path) and (os.path.basename(path) == ".git" or is_repository(path)):
         yield path
 
@@ -139,14 +141,14 @@ def _is_new_way(path: str, project: Project) -> bool:
     return not is_folder and project.ways.get(path) != way_of(path)
 
 
-def _way_in(path: str, root: str) -> str | None:
-    """Return the folder in the project that a `.git` leads to; None where git itself makes no such name.
+def _way_in(path: str, project: Project) -> str | None:
+    """Return the folder that a `.git` leads to; None where git itself makes no such name.
 
-    It makes no links, and a way out of the project only where the run could write.
+    It makes no links, and a way out of the project only where the run could write and all is looked through.
     """
     way = None if os.path.islink(path) else gitfile(text_of(path))
     git = None if way is None else straight(os.path.dirname(path), way)
-    return git if git is not None and contains(root, git) else None
+    return git if git is not None and project.may_hold(git) else None
 
 
 def _in_known(project: Project, home: str) -> Iterator[str]:
@@ -162,7 +164,7 @@ def _in_known(project: Project, home: str) -> Iterator[str]:
             link = link_on(project.root, path)
             if link is not None and project.changed_since(link):
                 yield link  # hark itself may be led elsewhere by it than git
-            elif os.path.lexists(path) and _is_ill(path, project.root):
+            elif os.path.lexists(path) and _is_ill(path, project):
                 yield path
 
 
@@ -178,10 +180,10 @@ def _read_unless_new(project: Project) -> Callable[[str], str]:
     return reading
 
 
-def _is_ill(path: str, root: str) -> bool:
+def _is_ill(path: str, project: Project) -> bool:
     """Tell whether git obeys what has appeared in a repository that was there."""
     name = os.path.basename(path)
-    return name != "info" and (name == "commondir" or _obeyed_for_ill(path, root))
+    return name != "info" and (name == "commondir" or _obeyed_for_ill(path, project))
 
 
 def _in_new(git: str, project: Project) -> Iterator[str]:
@@ -190,7 +192,7 @@ def _in_new(git: str, project: Project) -> Iterator[str]:
     `hooks` and `config` may be other folders of the project there, which the agent did not make.
     """
     obeyed_here = (f"{git}/{name}" for name in OBEYED if name not in ("info", "commondir"))
-    found = [path for path in obeyed_here if os.path.lexists(path) and _obeyed_for_ill(path, project.root)]
+    found = [path for path in obeyed_here if os.path.lexists(path) and _obeyed_for_ill(path, project)]
     if not _is_way_back(git):
         found.append(f"{git}/commondir")
     if found and not _is_gits(git) and is_repository(git):
@@ -208,7 +210,7 @@ def _is_way_back(git: str) -> bool:
     return kind == "worktrees" and is_repository(above) and straight(git, text) == above
 
 
-def _obeyed_for_ill(path: str, root: str) -> bool:
+def _obeyed_for_ill(path: str, project: Project) -> bool:
     """Tell whether git would run something because of a folder of hooks, or a file of configuration."""
     if os.path.islink(path):
         return True
@@ -219,13 +221,13 @@ def _obeyed_for_ill(path: str, root: str) -> bool:
         except OSError:
             return True
     text = text_of(path)
-    return not (is_harmless(text) and _stays_inside(os.path.dirname(path), text, root))
+    return not (is_harmless(text) and _stays_inside(os.path.dirname(path), text, project))
 
 
-def _stays_inside(git: str, text: str, root: str) -> bool:
-    """Tell whether `core.worktree` leads nowhere but into the project."""
+def _stays_inside(git: str, text: str, project: Project) -> bool:
+    """Tell whether `core.worktree` leads nowhere but where the run may write."""
     places = (straight(git, name) for name in worktrees(text))
-    return all(place is not None and contains(root, place) for place in places)
+    return all(place is not None and project.may_hold(place) for place in places)
 
 
 def _renamed(path: str) -> str:

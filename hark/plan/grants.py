@@ -7,6 +7,7 @@ to the system or to the home directory. What is hidden or masked inside a grant 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from hark.errors import PolicyError
 from hark.places import contains, expanded, within
@@ -15,6 +16,8 @@ from hark.plan.command import installation
 from hark.policy.model import Policy
 from launcher import system
 from launcher.plan import Access, Grant
+
+_NAMED: Final = ("write_paths", "-write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,11 @@ def active(environ: Mapping[str, str], home: str, workdir: str) -> tuple[str, ..
 
 def writable(grants: tuple[Grant, ...]) -> list[str]:
     return [grant.path for grant in grants if grant.access is Access.WRITE]
+
+
+def asked_to_write(grants: tuple[Grant, ...]) -> list[str]:
+    """List what was granted by name to be written."""
+    return [grant.path for grant in grants if grant.access is Access.WRITE and grant.why in _NAMED]
 
 
 def _is_system(path: str) -> bool:

@@ -13,12 +13,12 @@ from hark.errors import PolicyError
 from hark.given import second_name
 from hark.installation import refuse_search_path, shield
 from hark.places import expanded, within
-from hark.plan import environment, follow, git, mounted, nesting, outward, policy_file, project
+from hark.plan import beside, environment, follow, git, mounted, nesting, outward, policy_file, project
 from hark.plan.caller import Caller, home_of
 from hark.plan.command import find_command, wholes
 from hark.plan.disclosure import finder, refuse_in_policy, refuse_told
 from hark.plan.executables import resolve as resolve_executables
-from hark.plan.grants import Asked, active, settle, with_stubs, writable
+from hark.plan.grants import Asked, active, asked_to_write, settle, with_stubs, writable
 from hark.plan.secrets import resolve
 from hark.plan.toolservers import STUBS, ToolServers, make_ready, refuse_taken
 from hark.policy.model import Policy, Secret, Typed
@@ -96,6 +96,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
     needs = (*command.needs, *active(environ, home, workdir))
     asked = Asked(options.argv[0], options.read, options.write)
     grants = settle(asked, policy, needs, workdir, home)
+    surveyed = beside.surveyed(surveyed, asked_to_write(grants), home)
     _refuse_own(options, policy, home, own_places(environ))
     refuse_search_path(environ, writable(grants))
     caller = Caller(environ, home, tuple(writable(grants)))
@@ -125,7 +126,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         files={**ssh.client_files(), **servers.files, **files},
         masked=(*surveyed.masked, *(_secret_files(policy, caller) - files.keys())),
         protected=(
-            *surveyed.protected,
+            *(path for one in surveyed.everywhere() for path in one.protected),
             *_own_inputs(options, policy),
             *_programs_kept(executables, writable(grants)),
         ),
@@ -143,7 +144,7 @@ def prepare(options: Options, environ: Mapping[str, str], *, terminal: bool) -> 
         wait_for_all=options.wait_children,
     )
     if plan.nested:
-        nesting.check(plan, surveyed.watched)
+        nesting.check(plan, surveyed.watched_everywhere())
     upstreams = outward.upstreams(options.upstreams, policy)
     refuse_told(find, plan.argv, plan.env, _paths_told(plan, policy, upstreams))
     unseen = tuple(wholes(environment.unseen(path, [g.path for g in grants]), home, environ))

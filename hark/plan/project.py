@@ -8,7 +8,6 @@ the agent makes itself holds nothing it does not know. Installed packages are no
 import contextlib
 import os
 import stat
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,16 +23,13 @@ from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, ke
 from hark.plan.ways import gitfile, text_of
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
-MAX_ROOM: Final = 1 << 28
-"""Bytes, about, for the paths of all folders that an agent left; names in them take none."""
 MAX_PROTECTED: Final = 5_000  # files compared under one protected path
 MAX_FINGERPRINT: Final = (
     1 << 18
 )  # bytes of a file whose content is compared; of a larger one, when it changed
 
-_PACKAGES: Final = ("node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
-_UNSEARCHED: Final = (".git", *_PACKAGES)
-_SIGNS: Final = ("HEAD", "objects", "refs", "commondir", "config", "hooks")
+PACKAGES: Final = ("node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
+UNSEARCHED: Final = (".git", *PACKAGES)
 _MARGIN_NS: Final = 1_000_000_000  # file systems count time in steps
 _SYSTEM: Final = (
     "/usr",
@@ -81,6 +77,28 @@ class Project:
     """Where each `.git` that is a file led to, and what the `gitdir` of linked worktrees said."""
     indexes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Which file each index of a repository was, and when it had changed."""
+    roots: tuple[str, ...] = ()
+    """All folders that are looked through at the run's end, this one among them; empty where it is alone."""
+    without: frozenset[str] = frozenset()
+    """What lies in this one and is granted by itself."""
+    is_granted: bool = False
+    """Not the project, but a folder that was granted beside it: nothing but repositories counts."""
+    beside: tuple["Project", ...] = ()
+    """Such folders of this project's run."""
+    large: tuple[str, ...] = ()
+    """Such of them as have too many names to be looked through."""
+
+    def everywhere(self) -> tuple["Project", ...]:
+        """Return the project, and what is granted beside it."""
+        return (self, *self.beside)
+
+    def watched_everywhere(self) -> tuple[str, ...]:
+        """Return what is watched, in the project and beside it."""
+        return tuple(path for one in self.everywhere() for path in one.watched)
+
+    def may_hold(self, path: str) -> bool:
+        """Tell whether a path lies where the run may write, so that what is there is looked through."""
+        return within(path, self.roots or (self.root,))
 
     def changed_since(self, path: str) -> bool:
         """Tell whether the run may have made or changed a name; False where there is none."""
@@ -119,7 +137,7 @@ def survey(
             masked.append(entry.path)
             services.append(entry.path)
         elif entry.name == ".git":
-            services += (here := _services_in(entry.path))
+            services += (here := services_in(entry.path))
             masked += here
             watched += _repository(entry, root, home, reading)
             deeper += [f"{entry.path}/{name}" for name in COMPARED]
@@ -137,7 +155,7 @@ def survey(
     named += aliases(root, named)
     masked += aliases(root, masked)
     excepted = {f"{root}/{name}" for name in unprotect}
-    files, folders = _led_to(watched, root)
+    files, folders = led_to(watched, root)
     deeper += folders
     guarded = tuple(path for path in dict.fromkeys((*watched, *files)) if path not in excepted)
     shown = [path for path in guarded if os.path.lexists(path) and path not in (*masked, *named)]
@@ -192,93 +210,12 @@ def _shared(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def made_since(
-    project: Project, services: list[str] | None = None, unsearched: list[str] | None = None
-) -> dict[str, int]:
-    """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
-
-    What cannot be looked through is named itself. Among installed packages and below `.git`, which were not
-    searched before, a repository counts that has changed since. `services` is given the sockets on which
-    somebody listens now, and nobody did: no process of the agent's is left. `unsearched` is given where more
-    than can be looked through lies, of which the nearest is returned.
-    """
-    known = {*project.acted_on, *project.watched}
-    found: dict[str, int] = {}
-    unlisted: list[str] = []
-    packages: list[str] = []
-    own: list[str] = []
-    beyond: list[str] = []
-    for entry in _walk_left(project.root, _UNSEARCHED, unlisted, beyond):
-        if acted_on(entry):
-            if entry.path not in known:
-                found[entry.path] = 1
-            git = os.path.dirname(entry.path) if entry.name == "HEAD" else entry.path
-            if entry.name == "HEAD" or (entry.name == ".git" and entry.path in known):
-                found |= dict.fromkeys(set(kept(git)) - project.repositories - {git}, 1)
-        if services is not None:
-            here = _services_in(entry.path) if entry.name == ".git" else [entry.path] * is_service(entry)
-            services += (path for path in here if path not in project.services)
-        if entry.name in _PACKAGES:
-            packages.append(entry.path)
-        own += _folder_of_repository(entry)
-    for folder in packages:
-        for entry in _walk_left(folder, (".git",), unlisted, beyond):
-            if _is_changed_repository(entry, project):
-                found[entry.path] = 1
-            own += _folder_of_repository(entry)
-    known |= {f"{git}/HEAD" for git in (*project.repositories, *found, *own)}
-    found |= dict.fromkeys(
-        (path for path in _made_in(own, project, unlisted, beyond) if path not in known), 1
-    )
-    if unsearched is not None:
-        unsearched += beyond
-    return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
-
-
-def _made_in(
-    repositories: list[str], project: Project, unlisted: list[str], beyond: list[str]
-) -> Iterator[str]:
-    """Yield what has appeared in git's own folders that git makes none of: other repositories, and links."""
-    closed: list[str] = []
-    for git in repositories:
-        for entry in _walk_left(git, (), closed, beyond):
-            if _is_new_link(entry, project) or _is_changed_repository(entry, project):
-                yield entry.path
-    unlisted += filter(project.changed_since, closed)
-
-
-def _services_in(git: str) -> list[str]:
+def services_in(git: str) -> list[str]:
     """List sockets with a listener in a repository's own folder, where git's daemon has one."""
     try:
         return [entry.path for entry in os.scandir(git) if is_service(entry)]
     except OSError:
         return []
-
-
-def _folder_of_repository(entry: os.DirEntry[str]) -> list[str]:
-    if entry.name == ".git" and entry.is_dir(follow_symlinks=False):
-        return [entry.path]
-    return [os.path.dirname(entry.path)] if entry.name == "HEAD" and acted_on(entry) else []
-
-
-def _is_changed_repository(entry: os.DirEntry[str], project: Project) -> bool:
-    """Tell whether git takes this name for a repository's, and the run may have changed that."""
-    if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
-        return False
-    git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
-    return any(map(project.changed_since, (entry.path, *(f"{git}/{name}" for name in _SIGNS))))
-
-
-def _is_new_link(entry: os.DirEntry[str], project: Project) -> bool:
-    """Tell whether a link has appeared that git would write through in a repository: it makes HEAD alone."""
-    if not entry.is_symlink() or not project.changed_since(entry.path):
-        return False
-    try:
-        target = os.readlink(entry.path)
-    except OSError:
-        return True
-    is_head = acted_on(entry) and target.startswith("refs/") and ".." not in target.split("/")
-    return entry.name != "HEAD" or not is_head
 
 
 def way_of(path: str) -> str:
@@ -315,7 +252,7 @@ def _obeyed(git: str, worktree: str, root: str, home: str, reading: Reading) -> 
     return [path for path in obeyed(git, worktree, home, reading) if path.startswith(f"{root}/")]
 
 
-def _led_to(paths: Iterable[str], root: str) -> tuple[list[str], list[str]]:
+def led_to(paths: Iterable[str], root: str) -> tuple[list[str], list[str]]:
     """List what links at and in protected paths lead to in the project: a hook is often a link to a script.
 
     First what is protected as well: files, and what a protected path itself leads to. Then folders further
@@ -385,7 +322,7 @@ def _check_root(root: str, home: str) -> None:
 
 
 def _walk(
-    root: str, unsearched: tuple[str, ...] = _UNSEARCHED, unlisted: list[str] | None = None
+    root: str, unsearched: tuple[str, ...] = UNSEARCHED, unlisted: list[str] | None = None
 ) -> Iterator[os.DirEntry[str]]:
     """Yield every name in the tree, the nearest first, but for what lies in repositories and packages.
 
@@ -410,30 +347,6 @@ def _walk(
             yield entry
             if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
                 pending.append(entry.path)
-
-
-def _walk_left(
-    root: str, unsearched: tuple[str, ...], unlisted: list[str], beyond: list[str]
-) -> Iterator[os.DirEntry[str]]:
-    """As `_walk`, however many names there are: the agent, which has ended, took longer to make them.
-
-    What is bounded is memory: a root below which folders were left out for want of it is added to `beyond`.
-    """
-    pending, room = deque([root]), MAX_ROOM
-    while pending:
-        folder = pending.popleft()
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    yield entry
-                    if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
-                        room -= len(entry.path) + sys.getsizeof("")
-                        if room >= 0:
-                            pending.append(entry.path)
-        except OSError:
-            unlisted.append(folder)
-    if room < 0:
-        beyond.append(f"{root} has too many folders for that; look before you run git there")
 
 
 def _files(path: str) -> Iterator[str]:

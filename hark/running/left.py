@@ -9,8 +9,9 @@ import stat
 from dataclasses import dataclass, field
 from typing import Final
 
+from hark.plan.appeared import made_since
 from hark.plan.disarming import PutAside, disarm
-from hark.plan.project import Project, made_since
+from hark.plan.project import Project
 
 MAX_LOOKS: Final = 50
 """At folders within folders that the agent made unreadable."""
@@ -30,11 +31,19 @@ class Left:
 
 
 def looked_through(project: Project, unprotect: tuple[str, ...], home: str) -> Left:
-    """Look through what an agent has left, and put aside what git would run."""
+    """Look through what an agent has left, beside the project too, and put aside what git would run."""
     services: list[str] = []
-    unsearched: list[str] = []
-    made = made_in(project, services, unsearched)
-    return Left(made, tuple(services), tuple(disarm(project, made, unprotect, home)), "; ".join(unsearched))
+    unsearched = [f"{root} is too large to be searched for repositories" for root in project.large]
+    found: dict[str, int] = {}
+    aside: list[PutAside] = []
+    for one in project.everywhere():
+        here: list[str] = []
+        beyond: list[str] = []
+        made = made_in(one, here if one.is_granted else services, beyond)
+        found |= made
+        aside += disarm(one, made, () if one.is_granted else unprotect, home)
+        unsearched += beyond
+    return Left(found, tuple(services), tuple(aside), "; ".join(unsearched))
 
 
 def made_in(project: Project, services: list[str], unsearched: list[str]) -> dict[str, int]:

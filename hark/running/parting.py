@@ -89,7 +89,7 @@ class Parting:
             return
         if left.unsearched:
             self.say(f"not all of what the agent made was looked through: {left.unsearched}")
-        watched = self.prepared.project.watched
+        watched = self.prepared.project.watched_everywhere()
         found = project.changes(watched, before, project.fingerprints(watched)) | left.made
         moved = {one.path for one in left.aside if one.now}
         for path, count in found.items():

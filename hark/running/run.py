@@ -186,7 +186,7 @@ class Run:
         self.boundary.terminate(self.limit or "", GRACE_S)
 
     def _recorded(self, writer: Writer) -> int:
-        before = project.fingerprints(self.prepared.project.watched)
+        before = project.fingerprints(self.prepared.project.watched_everywhere())
         folders = project.folders(self.prepared.project.masked)
         mediator: Mediator | None = None
         try:

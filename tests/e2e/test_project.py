@@ -74,6 +74,26 @@ def test_git_run_later_runs_nothing_that_the_agent_left_and_what_git_made_stays(
     assert (at.project / "ran").exists()
 
 
+def test_a_repository_in_a_folder_that_is_granted_is_kept_as_the_projects_own_is(at: Desk):
+    folder = at.project.parent / "granted"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", folder / "there"], check=True)
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", f"{at.user.uid}:{at.user.gid}", folder], check=True)
+    script = (
+        "cd ../granted; for name in config hooks/x description; do "
+        "(echo '#' >> there/.git/$name) 2> /dev/null && echo $name; done; git init -q made; "
+        "git -C made config core.pager 'touch ran'"
+    )
+    ended = ok(at.run("-write", folder, "--", "sh", "-c", script))
+    assert ended.stdout == "description\n"
+    assert "git would have obeyed ../granted/made/.git/config, which the agent left: it is" in ended.stderr
+    # The control: a grant of its own is the operator's word.
+    at.bundle.unlink()
+    ended = ok(at.run("-write", folder, "-write", folder / "there/.git/config", "--", "sh", "-c", script))
+    assert ended.stdout == "config\ndescription\n"
+
+
 @pytest.mark.parametrize("late", [True, False], ids=["late", "control: from the start"])
 def test_a_program_that_begins_to_listen_in_the_project_is_named_and_one_that_did_is_masked(
     at: Desk, late: bool

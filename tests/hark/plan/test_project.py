@@ -12,7 +12,8 @@ import pytest
 
 from hark.errors import PolicyError
 from hark.plan import project
-from hark.plan.project import changes, fingerprints, made_since, survey
+from hark.plan.appeared import made_since
+from hark.plan.project import changes, fingerprints, survey
 from tests.launcher.rig import apart
 
 type Plant = Callable[[Path], tuple[Path, str]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.plan import project
+from hark.plan import appeared, project
 from hark.plan.project import survey
 from hark.running.left import Left, looked_through
 
@@ -45,7 +45,7 @@ def test_where_there_is_too_much_to_look_through_that_is_said_and_the_known_repo
     known = surveyed(tmp_path)
     (tmp_path / ".git" / "commondir").write_text("../x\n")
     (tmp_path / "a").mkdir()
-    monkeypatch.setattr(project, "MAX_ROOM", 0)
+    monkeypatch.setattr(appeared, "MAX_ROOM", 0)
     left = looked_through(known, (), "/nowhere")
     said = f"{tmp_path} has too many folders for that; look before you run git there"
     assert left.unsearched.split("; /")[0] == said
@@ -55,7 +55,7 @@ def test_where_there_is_too_much_to_look_through_that_is_said_and_the_known_repo
 def test_what_lies_nearer_than_what_there_is_no_room_for_is_put_aside(tmp_path: Path, monkeypatch) -> None:
     known = surveyed(tmp_path)
     near, far = planted(tmp_path / "a"), planted(tmp_path / "a" / "b" / "c")
-    monkeypatch.setattr(project, "MAX_ROOM", 2 * len(f"{tmp_path}/a") + 150)
+    monkeypatch.setattr(appeared, "MAX_ROOM", 2 * len(f"{tmp_path}/a") + 150)
     left = looked_through(known, (), "/nowhere")
     assert left.unsearched
     assert [one.path for one in left.aside] == [near]

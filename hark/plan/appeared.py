@@ -1,0 +1,128 @@
+"""What has appeared since a project was looked through, asked once no process of the agent's is left.
+
+Always: however much the agent has made, it is looked through in bounded memory; what is not, is said.
+"""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from hark.plan.customs import acted_on, is_service
+from hark.plan.project import PACKAGES, UNSEARCHED, Project, services_in
+from hark.plan.repositories import kept
+
+MAX_ROOM: Final = 1 << 28
+"""Bytes, about, for the paths of all folders that an agent left; names in them take none."""
+_SIGNS: Final = ("HEAD", "objects", "refs", "commondir", "config", "hooks")
+
+
+def made_since(
+    project: Project, services: list[str] | None = None, unsearched: list[str] | None = None
+) -> dict[str, int]:
+    """Return what has appeared that other programs act on by name, repositories included, as `changes` does.
+
+    What cannot be looked through is named itself. Among installed packages and below `.git`, which were not
+    searched before, a repository counts that has changed since. `services` is given the sockets on which
+    somebody listens now, and nobody did: no process of the agent's is left. `unsearched` is given where more
+    than can be looked through lies, of which the nearest is returned.
+    """
+    known = {*project.acted_on, *project.watched}
+    found: dict[str, int] = {}
+    unlisted: list[str] = []
+    packages: list[str] = []
+    own: list[str] = []
+    beyond: list[str] = []
+    for entry in _walk_left(project.root, UNSEARCHED, unlisted, beyond, project.without):
+        if acted_on(entry) and (not project.is_granted or entry.name in (".git", "HEAD")):
+            if entry.path not in known:
+                found[entry.path] = 1
+            git = os.path.dirname(entry.path) if entry.name == "HEAD" else entry.path
+            if entry.name == "HEAD" or (entry.name == ".git" and entry.path in known):
+                found |= dict.fromkeys(set(kept(git)) - project.repositories - {git}, 1)
+        if services is not None:
+            here = services_in(entry.path) if entry.name == ".git" else [entry.path] * is_service(entry)
+            services += (path for path in here if path not in project.services)
+        if entry.name in PACKAGES:
+            packages.append(entry.path)
+        own += _folder_of_repository(entry)
+    for folder in packages:
+        for entry in _walk_left(folder, (".git",), unlisted, beyond):
+            if _is_changed_repository(entry, project):
+                found[entry.path] = 1
+            own += _folder_of_repository(entry)
+    known |= {f"{git}/HEAD" for git in (*project.repositories, *found, *own)}
+    found |= dict.fromkeys(_made_in(own, known, project, unlisted, beyond), 1)
+    if unsearched is not None:
+        unsearched += beyond
+    return found | dict.fromkeys(set(unlisted) - project.unlisted, 1)
+
+
+def _made_in(
+    repositories: list[str], known: set[str], project: Project, unlisted: list[str], beyond: list[str]
+) -> Iterator[str]:
+    """Yield what has appeared in git's own folders that git makes none of: other repositories, and links."""
+    closed: list[str] = []
+    for git in repositories:
+        for entry in _walk_left(git, (), closed, beyond):
+            is_new = entry.path not in known and _is_changed_repository(entry, project)
+            if is_new or _is_new_link(entry, project):
+                yield entry.path
+    unlisted += filter(project.changed_since, closed)
+
+
+def _folder_of_repository(entry: os.DirEntry[str]) -> list[str]:
+    if entry.name == ".git" and entry.is_dir(follow_symlinks=False):
+        return [entry.path]
+    return [os.path.dirname(entry.path)] if entry.name == "HEAD" and acted_on(entry) else []
+
+
+def _is_changed_repository(entry: os.DirEntry[str], project: Project) -> bool:
+    """Tell whether git takes this name for a repository's, and the run may have changed that."""
+    if entry.name != ".git" and not (entry.name == "HEAD" and acted_on(entry)):
+        return False
+    git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
+    return any(map(project.changed_since, (entry.path, *(f"{git}/{name}" for name in _SIGNS))))
+
+
+def _is_new_link(entry: os.DirEntry[str], project: Project) -> bool:
+    """Tell whether a link has appeared that git would write through in a repository: it makes HEAD alone."""
+    if not entry.is_symlink() or not project.changed_since(entry.path):
+        return False
+    try:
+        target = os.readlink(entry.path)
+    except OSError:
+        return True
+    is_head = acted_on(entry) and target.startswith("refs/") and ".." not in target.split("/")
+    return entry.name != "HEAD" or not is_head
+
+
+def _walk_left(
+    root: str,
+    unsearched: tuple[str, ...],
+    unlisted: list[str],
+    beyond: list[str],
+    without: frozenset[str] = frozenset(),
+) -> Iterator[os.DirEntry[str]]:
+    """As `_walk`, however many names there are: the agent, which has ended, took longer to make them.
+
+    What is bounded is memory: a root below which folders were left out for want of it is added to `beyond`.
+    """
+    pending, room = deque([root]), MAX_ROOM
+    while pending:
+        folder = pending.popleft()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.path in without:
+                        continue
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
+                        room -= len(entry.path) + sys.getsizeof("")
+                        if room >= 0:
+                            pending.append(entry.path)
+        except OSError:
+            unlisted.append(folder)
+    if room < 0:
+        beyond.append(f"{root} has too many folders for that; look before you run git there")

@@ -1,0 +1,102 @@
+"""Repositories in folders that the agent may write beside the project: kept from it as the project's own are.
+
+What git obeys in them is read-only, and put aside where it appears. Nothing else there is: it is granted
+to be written, and what other programs act on in it (`~/.claude/CLAUDE.md`) may be what it is granted for. Nor
+are credentials masked there. What lies in such a folder and is granted by itself is left as that grant says.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from hark.errors import PolicyError
+from hark.places import contains, within
+from hark.plan.customs import acted_on
+from hark.plan.project import UNSEARCHED, Project, aliases, identity, led_to, way_of
+from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed
+from hark.plan.ways import text_of
+
+MAX_NAMES: Final = 300_000
+"""Looked at in one such folder before the run, some tenths of a second; of a larger one it is said."""
+
+
+def surveyed(project: Project, granted: Iterable[str], home: str) -> Project:
+    """Return the project with what was found in the folders that are granted beside it."""
+    beside = [path for path in dict.fromkeys(granted) if not contains(project.root, path)]
+    searched = {path: _survey(path, (project.root, *beside), home) for path in beside if os.path.isdir(path)}
+    found = [one for one in searched.values() if one is not None]
+    roots = (project.root, *(one.root for one in found))
+    return replace(
+        project,
+        roots=roots,
+        beside=tuple(replace(one, roots=roots) for one in found),
+        large=tuple(path for path, one in searched.items() if one is None),
+    )
+
+
+def _survey(root: str, roots: tuple[str, ...], home: str) -> Project | None:
+    """Look for repositories at and below a folder; None where it is too large to be looked through."""
+    without = frozenset(one for one in roots if one != root and contains(root, one))
+    watched: list[str] = []
+    deeper: list[str] = []
+    seen: set[str] = set()
+    repositories: set[str] = set()
+    unlisted: list[str] = []
+    ways: dict[str, str] = {}
+    reading = Reading(root)
+    now = time.time_ns()
+    try:
+        for entry in _names(root, without, unlisted):
+            seen.add(entry.path)
+            git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
+            repositories.update(kept(git))
+            if entry.name == ".git" and not entry.is_dir(follow_symlinks=False):
+                watched.append(git)
+                ways[git] = way_of(git)
+            else:
+                worktree = os.path.dirname(git) if os.path.basename(git) == ".git" else git
+                watched += obeyed(git, worktree, home, reading)
+                deeper += [f"{git}/{name}" for name in COMPARED]
+        watched = [path for path in watched if contains(root, path) and not within(path, without)]
+        files, folders = led_to(watched, root)
+        shown = [path for path in dict.fromkeys((*watched, *files)) if os.path.lexists(path)]
+        shown += aliases(root, shown)
+    except PolicyError:
+        return None
+    return Project(
+        root,
+        (),
+        tuple(shown),
+        tuple(dict.fromkeys((*watched, *files, *folders, *deeper))),
+        frozenset(seen),
+        frozenset(repositories),
+        frozenset(unlisted),
+        now,
+        ways=ways | {path: text_of(path) for path in backlinks(repositories)},
+        indexes={path: identity(path) for git in repositories for path in index_files(git)},
+        without=without,
+        is_granted=True,
+    )
+
+
+def _names(root: str, without: frozenset[str], unlisted: list[str]) -> Iterator[os.DirEntry[str]]:
+    """Yield each `.git`, and each HEAD of a bare repository, the nearest first. Raises PolicyError."""
+    pending, seen = deque([root]), 0
+    while pending:
+        folder = pending.popleft()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            unlisted.append(folder)
+            continue
+        seen += len(entries)
+        if seen > MAX_NAMES:
+            raise PolicyError(f"{root} has too many names")
+        for entry in entries:
+            if entry.name == ".git" or (entry.name == "HEAD" and acted_on(entry)):
+                yield entry
+            if entry.is_dir(follow_symlinks=False) and entry.name not in UNSEARCHED:
+                pending += [entry.path] * (entry.path not in without)
