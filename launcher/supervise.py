@@ -394,6 +394,7 @@ class Boundary:
             if number != signal.SIGSTOP or self._streams.played is not None:
                 self._tell("continue")
             return
+        self._tell("hold")  # process 1 is none of ours to stop, and does so while we are
         if self._relay is not None:
             self._relay.leave()
         stop_as(number, whole_group=self._relay is not None)

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,8 @@ from launcher import wire
 
 _GRACE_S: Final = 0.25  # a pool's or a runtime's helper needs some milliseconds to notice
 _GRACE_STEP_S: Final = 0.005
+_GONE: Final = (b"Z", b"X", b"")
+_STOPPED: Final = (b"T", b"t")
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -29,6 +32,8 @@ class Watch:
     end: tuple[str, str] | None = None
     interrupted: bool = False
     """A signal that asks for the end came after the agent's."""
+    held: tuple[int, ...] = ()
+    """Processes that were stopped because the supervisor is."""
 
     def over(self) -> bool:
         """Tell the supervisor if this is the end: the agent's, or with `wait_for_all` everybody's."""
@@ -63,9 +68,23 @@ class Watch:
         with contextlib.suppress(ProcessLookupError):
             if message.word == "signal":
                 self._signal(int(message.fields[0]), group=message.fields[1] == "group")
+            elif message.word == "hold":
+                self._hold()
             elif message.word == "continue":
-                os.killpg(self.agent, signal.SIGCONT)
+                self._release()
         return bool(message.word)
+
+    def _hold(self) -> None:
+        """Stop all that runs: a supervisor that is stopped records nothing and ends nothing at a limit."""
+        self.held = tuple(int(name) for name in _names() if _state(name) not in (*_GONE, *_STOPPED))
+        os.kill(-1, signal.SIGSTOP)
+
+    def _release(self) -> None:
+        held, self.held = self.held, ()
+        for process in held:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
+        os.killpg(self.agent, signal.SIGCONT)
 
     def _signal(self, number: int, *, group: bool) -> None:
         if self.end is not None:
@@ -80,15 +99,20 @@ class Watch:
 
 def _others() -> int:
     """How many processes there are inside beside this one, without those that only wait to be collected."""
-    return sum(1 for name in os.listdir("/proc") if name.isdecimal() and name != "1" and _lives(name))
+    return sum(_state(name) not in _GONE for name in _names())
 
 
-def _lives(process: str) -> bool:
+def _names() -> Iterator[str]:
+    return (name for name in os.listdir("/proc") if name.isdecimal() and name != "1")
+
+
+def _state(process: str) -> bytes:
+    """Return the letter of proc_pid_stat(5) for what a process does, none where it is not there any more."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
-            return file.read().rpartition(b") ")[2][:1] not in (b"Z", b"X")
+            return file.read().rpartition(b") ")[2][:1]
     except OSError:
-        return False
+        return b""
 
 
 def _after_grace() -> int:

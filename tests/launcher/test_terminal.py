@@ -9,13 +9,14 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from launcher.launch import launch
-from tests.launcher.rig import SYSTEM_PYTHON, WHO, become_ordinary, plan, project
+from launcher.watch import Watch
+from tests.launcher.rig import SYSTEM_PYTHON, WHO, become_ordinary, plan, project, without
 from tests.support.seat import Seat
 from tests.support.waiting import until
 
@@ -159,11 +160,50 @@ def test_ctrl_z_and_fg_work_under_a_shell_with_job_control() -> None:
             os.close(master)
 
 
-def _shell_with_a_job(folder: Path) -> None:
+TICKS = ": > ticks; setsid sh -c 'while :; do echo >> ticks; sleep 0.05; done' & echo agent-ready; read line"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("held", [True, False], ids=["held", "the control"])
+def test_while_the_job_is_stopped_nothing_inside_goes_on_and_fg_has_all_of_it_go_on(held: bool) -> None:
+    """The recorder is stopped then, and what would end the run at its limits."""
+    with project() as folder:
+        process, master = pty.fork()
+        if process == 0:
+            _shell_with_a_job(folder, TICKS, bool if held else without(Watch, "_hold"))
+        one, ticks = Seat(master, process), folder / "ticks"
+        try:
+            one.until("agent-ready")
+            until(one.raw)
+            one.type("\x1a")
+            one.until("job-stopped")
+            if held:
+                until(lambda: not _grows(ticks))
+                one.type("\r")
+                one.until("fg\n")
+            until(lambda: _grows(ticks))
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            os.close(master)
+
+
+def _grows(file: Path) -> bool:
+    size = file.stat().st_size
+    time.sleep(0.5)
+    return file.stat().st_size > size
+
+
+def _shell_with_a_job(
+    folder: Path,
+    script: str = "echo agent-ready; read line; echo agent-again",
+    change: Callable[[], object] = bool,
+) -> None:
     """What an interactive shell does with one job, and no more."""
     try:
         become_ordinary()
-        script = "echo agent-ready; read line; echo agent-again"
+        change()
         job = os.fork()
         if job == 0:
             os.setpgid(0, 0)
