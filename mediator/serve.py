@@ -103,6 +103,8 @@ class Mediator:
         self._asked_to_stop = False
         self._asked_to_prefetch = False
         self._changes: list[tuple[Policy, PolicyLoaded]] = []
+        self._changed = threading.Condition(self._lock)
+        """Told when none of them waits any more, or nothing is served."""
 
     def _published(self, opened: Opened) -> Ports:
         from mediator.publish import Ports
@@ -136,15 +138,18 @@ class Mediator:
                 self._loop.call_soon_threadsafe(self._engine.prefetch)
 
     def change_policy(self, policy: Policy, loaded: PolicyLoaded) -> None:
-        """Put another policy into force, on the record first; from any thread.
+        """Put another policy into force, on the record first. Returns once it is, where anything is served.
 
+        From any other thread: what its user does on hearing of it comes behind it on the record.
         What may be reached changes with it, and connections that it does not allow are ended. Secrets, tool
         servers and limits stay those of the start.
         """
-        with self._lock:
+        with self._changed:
             self._changes.append((policy, loaded))
-            if self._loop is not None and not self._asked_to_stop:
-                self._loop.call_soon_threadsafe(self._change)
+            if self._loop is None or self._asked_to_stop:
+                return
+            self._loop.call_soon_threadsafe(self._change)
+            self._changed.wait_for(lambda: not self._changes or self._loop is None, JOIN_S)
 
     def stop(self) -> None:
         """Record what is under way as ended, close everything and join. Idempotent; from any other thread."""
@@ -172,8 +177,9 @@ class Mediator:
         finally:
             self._began.set()
             self._ledger.close()
-            with self._lock:
+            with self._changed:
                 self._loop = None
+                self._changed.notify_all()
 
     async def _main(self) -> None:
         _silence()
@@ -201,11 +207,11 @@ class Mediator:
     def _change(self) -> None:
         """Put the policies into force that wait to be."""
         while self._changes:
-            policy, loaded = self._changes.pop(0)
-            try:
-                self._put(policy, loaded)
-            except RecordError:
-                return  # the run is marked, and nothing passes any more
+            with contextlib.suppress(RecordError):  # the run is marked, and nothing passes any more
+                self._put(*self._changes[0])
+            with self._changed:
+                del self._changes[0]
+                self._changed.notify_all()
 
     def _put(self, policy: Policy, loaded: PolicyLoaded) -> None:
         """Put a policy into force, on the record first. Raises RecordError."""

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -66,6 +67,18 @@ def dialled(rig: Rig, server: Any) -> socket.socket:
     sock.sendall(b"ping")
     assert sock.recv(10) == b"ping"
     return sock
+
+
+def test_a_change_is_on_the_record_and_in_force_when_whoever_made_it_goes_on() -> None:
+    """Else a user who is told of it, and lets the agent go on, is recorded as having done that before."""
+    with running() as rig:
+        loop = rig.mediator._loop
+        assert loop is not None
+        loop.call_soon_threadsafe(time.sleep, 0.5)  # it does something else just now
+        change(rig, Policy(allow=(DB,)))
+        (loaded,) = rig.recorder.of(PolicyLoaded)
+        assert loaded.source == "changed"
+    change(rig, Policy())  # nothing is served any more: nobody waits for it
 
 
 def test_a_change_ends_the_tunnels_that_it_forbids_and_no_other() -> None:
