@@ -70,10 +70,8 @@ class Parting:
             self.say(nesting.refused(ended.refused))
         if code == EXIT_NOT_FOUND and self.prepared.unseen:
             self.say(summary.not_found(self.prepared.unseen))
-        if code:  # the agent may have failed for want of what is masked
-            for line in summary.kept_back(map(self._named, self.prepared.project.masked)):
-                self.say(line)
-            self._show_meant()
+        if code:
+            self._tell_of_what_it_lacked()
         if found.denied and not self.policy.raw:
             for line in summary.behind_the_command(self.prepared.plan.argv[1:]):
                 self.say(line)
@@ -99,6 +97,15 @@ class Parting:
             self.say(summary.put_aside(self._named(one.path), one.now and self._named(one.now)))
         for path in left.services:
             self.say(summary.listened_on(self._named(path)))
+
+    def _tell_of_what_it_lacked(self) -> None:
+        """Say what an agent that failed may have failed for want of: files, a repository, a service."""
+        for line in summary.kept_back(map(self._named, self.prepared.project.masked)):
+            self.say(line)
+        if self.left is not None:
+            for line in summary.in_a_repository(self.prepared.plan.workdir):
+                self.say(line)
+        self._show_meant()
 
     def _show_meant(self) -> None:
         """Show what would let the agent reach a service of this machine that its command names."""

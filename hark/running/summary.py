@@ -106,6 +106,21 @@ def left_behind(count: int) -> str:
     return f"{what} still running and ended with it; -wait-children waits for them"
 
 
+def in_a_repository(workdir: str) -> Iterator[str]:
+    """Say so where a project is a part of a git repository, which git inside cannot find."""
+    above = workdir
+    while not os.path.lexists(os.path.join(above, ".git")):
+        if above == (above := os.path.dirname(above)):
+            return
+    if above != workdir:
+        from shlex import quote
+
+        yield (
+            f"the project is a part of the git repository {visible(above)}, of which the agent sees no more; "
+            f"git works in all of it: -workdir {visible(quote(above))}"
+        )
+
+
 def behind_the_command(argv: Iterable[str]) -> Iterator[str]:
     """Say so where `-policy` came too late to be hark's; an agent may have an option of that name itself."""
     words = [word for word in argv if word.lstrip("-").partition("=")[0] == "policy" and word.startswith("-")]

@@ -57,6 +57,16 @@ def place_of(lines: list[str], words: str) -> int:
     return place
 
 
+def test_an_agent_that_failed_in_a_part_of_a_git_repository_is_told_of_the_whole(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "deep/er").mkdir(parents=True)
+    words = f"a part of the git repository {tmp_path}, "
+    assert place_of(told(tmp_path / "deep/er", code=1), words) >= 0
+    ended_well, at_its_top = told(tmp_path / "deep/er"), told(tmp_path, code=1)
+    again = told(tmp_path / "deep/er", code=1, left=None)
+    assert not any("git repository" in line for line in (*ended_well, *at_its_top, *again))
+
+
 def test_a_policy_that_was_named_too_late_is_told_where_something_was_denied(tmp_path: Path) -> None:
     words = "-policy stands behind the command, which was given it"
     late, other = ("agent", "-policy", "p.toml"), ("agent", "policy", "--policy-file=x")
