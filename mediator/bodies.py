@@ -23,7 +23,7 @@ from mediator.made import Made
 from mediator.minting import Mint, MintedText
 from mediator.scan import FoundError
 from mediator.sightings import cookies_in, sighting_in
-from mediator.stored import may_be_packed, unmeasured, was_there
+from mediator.stored import may_be_packed, unmeasured, was_named, was_there
 from mediator.substitution import MessageText, RequestText, place_of
 from mediator.transcript import Headers
 
@@ -148,7 +148,7 @@ def of_answer(
         mints = None if minting is None else partial(_minted, link, headers, minting)
         way = _searched(link, headers, mints) if body else None
         bound = link.broker.binds(link.target)
-        stored = bound and was_there(headers, link.age_s)
+        stored = bound and (was_there(headers, link.age_s) or was_named(headers, asked))
         if not body and (mints or bound):
             headers = unmeasured(headers, stored=stored)
     for cookie in cookies_in(headers):

@@ -5,6 +5,7 @@ not honest shows what it likes anyway, without a length's help. Why that matters
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -20,6 +21,7 @@ _TEXT: Final = re.compile(
     rb"|application/(?:grpc|connect)[^;]*(?:;.*)?",
     re.IGNORECASE | re.DOTALL,
 )
+_DIGEST: Final = re.compile(rb"sha256:[0-9a-f]{64}")  # of the distribution specification's descriptors
 _MEASURED: Final = re.compile(rb'(?:W/)?"[0-9a-fA-F]+-[^"]*"')
 """An ETag that begins with a length, as some servers make them."""
 
@@ -34,6 +36,14 @@ def was_there(headers: Headers, age_s: float) -> bool:
     """Tell whether a body was there, by its server's clock, before a run that is so many seconds old."""
     changed, now = _date(headers, b"last-modified"), _date(headers, b"date")
     return changed is not None and now is not None and (now - changed).total_seconds() > age_s + MARGIN_S
+
+
+def was_named(headers: Headers, asked: Sequence[bytes]) -> bool:
+    """Tell whether a body was asked for by its own hash, as images' layers are: who asks knows what it is."""
+    said = [value.strip() for name, value in headers if name.lower() == b"docker-content-digest"]
+    if len(said) != 1 or _DIGEST.fullmatch(said[0]) is None:
+        return False
+    return any(said[0] in path for path in asked)
 
 
 def unmeasured(headers: Headers, *, stored: bool) -> Headers:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mediator.stored import may_be_packed, unmeasured, was_there
+from mediator.stored import may_be_packed, unmeasured, was_named, was_there
 
 type Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -106,3 +106,13 @@ def test_of_what_was_stored_before_it_is_but_where_it_is_packed_on_the_way() -> 
     zipped = (LENGTH, *typed(b"application/zip"))
     assert unmeasured(zipped, stored=True) == zipped
     assert unmeasured((*zipped, GZIP), stored=True) == (*typed(b"application/zip"), GZIP)
+
+
+def test_what_was_asked_for_by_its_own_hash_was_known_to_who_asked() -> None:
+    digest = b"sha256:" + b"0123456789abcdef" * 4
+    said = ((b"Docker-Content-Digest", digest),)
+    assert was_named(said, (b"/v2/image/blobs/" + digest,))
+    assert not was_named(said, (b"/v2/image/manifests/latest",))
+    assert not was_named((), (b"/v2/image/blobs/" + digest,))
+    assert not was_named((*said, *said), (b"/v2/image/blobs/" + digest,))
+    assert not was_named(((b"Docker-Content-Digest", b"sha256:12"),), (b"/export/sha256:12",))
