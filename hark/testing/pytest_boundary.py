@@ -6,7 +6,6 @@ cannot confine a process fails the test with the reason. A bundle lies beside th
 that is, so a replay does not ask whose key signed it; but it replays the test that it was recorded of.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,8 +21,6 @@ from hark.visible import visible
 
 SECONDS: Final = 600
 _PREFIX: Final = "hark: "
-_DECIDES: Final = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
-"""Variables by which pytest runs something else. What else they could hold stands in the project."""
 _FIRST: Final = frozenset((1, 3))
 """RunStart and EnvSnapshot, wherever they stand: a replay takes the last of each."""
 
@@ -34,7 +31,7 @@ def run(item: pytest.Item, marker: pytest.Mark) -> str:
     if is_recorded(item, bundle):
         _record(item, marker, bundle)
         return f"recorded {bundle} in a boundary (hark run)"
-    _refuse_another(item, bundle)
+    _refuse_another(item, marker, bundle)
     _replay(item, bundle)
     return f"replayed {bundle} in a boundary (hark replay)"
 
@@ -47,19 +44,19 @@ def cannot_be_had(item: pytest.Item) -> str:
     return "" if done.returncode == 0 else "; ".join(missing) or "hark doctor found why not"
 
 
-def _refuse_another(item: pytest.Item, bundle: Path) -> None:
+def _refuse_another(item: pytest.Item, marker: pytest.Mark, bundle: Path) -> None:
     """Refuse a bundle that was recorded of something else. What is no bundle is `hark replay`'s to say."""
     from hark.inprocess.words import is_another, other_test
+    from hark.testing.pytest_variables import deciding
 
     recorded, env = _begun(bundle)
     if recorded and is_another(recorded, command_of(item)):
         raise HarkFailure(f"{bundle}: {other_test(recorded, command_of(item))}")
-    for name in _DECIDES:
-        if env.get(name, "") not in {"", os.environ.get(name, "")}:
-            raise HarkFailure(
-                f"{bundle}: it was recorded with {name}={visible(env[name])}, by which pytest may run "
-                "another test or none; set it here too, or record the test without it"
-            )
+    for name in deciding(env, policy_of(item, marker)):
+        raise HarkFailure(
+            f"{bundle}: it was recorded with {name}={visible(env[name])}, by which pytest may run "
+            "another test or none; set it here or in the test's policy too, or record the test without it"
+        )
 
 
 def _begun(bundle: Path) -> tuple[tuple[str, ...], Mapping[str, str]]:

@@ -32,7 +32,7 @@ def test_a_bundle_of_something_else_is_not_replayed_and_cannot_pass(
     found.stdout.fnmatch_lines([said])
 
 
-@pytest.mark.parametrize("name", ["PYTEST_ADDOPTS", "PYTEST_PLUGINS"])
+@pytest.mark.parametrize("name", ["PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", "LD_DEBUG"])
 def test_a_bundle_does_not_say_what_pytest_runs(pytester: pytest.Pytester, name: str) -> None:
     pytester.makepyfile(test_it="import pytest\n@pytest.mark.hark('x.hark')\ndef test_a(): pass")
     start = RunStart(run_id=RUN, argv=(*PYTEST, "test_it.py::test_a"))
