@@ -16,7 +16,7 @@ from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import acted_on
 from hark.plan.project import UNSEARCHED, Project, aliases, identity, led_to, way_of
-from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed
+from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
 from hark.plan.ways import text_of
 
 MAX_NAMES: Final = 300_000
@@ -54,7 +54,7 @@ def _survey(root: str, roots: tuple[str, ...], home: str) -> Project | None:
             git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
             repositories.update(kept(git))
             if entry.name == ".git" and not entry.is_dir(follow_symlinks=False):
-                watched.append(git)
+                watched += (git, *obeyed_through(git, home, reading))
                 ways[git] = way_of(git)
             else:
                 worktree = os.path.dirname(git) if os.path.basename(git) == ".git" else git

@@ -21,7 +21,7 @@ from hark.plan.customs import is_repository
 from hark.plan.harmless import is_harmless, settings, worktrees
 from hark.plan.indexes import MAX_INDEX, is_sound
 from hark.plan.project import Project, identity, way_of
-from hark.plan.repositories import OBEYED, backlinks, index_files, kept, obeyed, read
+from hark.plan.repositories import OBEYED, backlinks, index_files, kept, obeyed, obeyed_through, read
 from hark.plan.unfinished import ill
 from hark.plan.ways import data_of, gitfile, link_on, straight, text_of
 
@@ -154,18 +154,32 @@ def _way_in(path: str, project: Project) -> str | None:
 def _in_known(project: Project, home: str) -> Iterator[str]:
     """Yield what git obeys in repositories that were there, and was not there itself."""
     before = {*project.protected, *project.masked}
+    for git in _tops(project):
+        yield from (path for path in kept(git) if path not in project.repositories and os.path.islink(path))
+    for path in _obeyed(project, home):
+        if path in before or path not in project.watched:
+            continue
+        link = link_on(project.root, path)
+        if link is not None and project.changed_since(link):
+            yield link  # hark itself may be led elsewhere by it than git
+        elif os.path.lexists(path) and _is_ill(path, project):
+            yield path
+
+
+def _tops(project: Project) -> list[str]:
+    """List the repositories that were there, without what they keep for submodules and worktrees."""
     tops = {path for path in project.acted_on if path.endswith("/.git")}
     tops |= {os.path.dirname(path) for path in project.acted_on if path.endswith("/HEAD")}
-    for git in sorted(tops & project.repositories):
-        yield from (path for path in kept(git) if path not in project.repositories and os.path.islink(path))
-        for path in obeyed(git, os.path.dirname(git), home, _read_unless_new(project)):
-            if path in before or path not in project.watched:
-                continue
-            link = link_on(project.root, path)
-            if link is not None and project.changed_since(link):
-                yield link  # hark itself may be led elsewhere by it than git
-            elif os.path.lexists(path) and _is_ill(path, project):
-                yield path
+    return sorted(tops & project.repositories)
+
+
+def _obeyed(project: Project, home: str) -> Iterator[str]:
+    reading = _read_unless_new(project)
+    for git in _tops(project):
+        yield from obeyed(git, os.path.dirname(git), home, reading)
+    for path in project.ways:
+        if os.path.basename(path) == ".git":
+            yield from obeyed_through(path, home, reading)
 
 
 def _read_unless_new(project: Project) -> Callable[[str], str]:

@@ -19,7 +19,7 @@ from blake3 import blake3
 from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
-from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed
+from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
 from hark.plan.ways import gitfile, text_of
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
@@ -244,7 +244,8 @@ def _changed_at(path: str) -> int:
 def _repository(entry: os.DirEntry[str], root: str, home: str, reading: Reading) -> list[str]:
     """List what git obeys by itself because of this `.git`, as far as it lies in the project."""
     if not entry.is_dir(follow_symlinks=False):
-        return [entry.path]
+        through = obeyed_through(entry.path, home, reading)
+        return [entry.path, *(path for path in through if path.startswith(f"{root}/"))]
     return _obeyed(entry.path, os.path.dirname(entry.path), root, home, reading)
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from hark.errors import PolicyError
 from hark.places import contains, expanded
 from hark.plan.customs import is_repository
+from hark.plan.ways import gitfile, text_of
 
 MAX_CONFIG: Final = 1 << 16  # bytes of a repository's configuration that are read; git writes some hundred
 MAX_READ: Final = 1 << 23  # bytes of it in one project: thousands of repositories as git makes them
@@ -74,6 +75,20 @@ def obeyed(git: str, worktree: str, home: str = "/", reading: Callable[[str], st
             for name in OBEYED:
                 yield f"{place}/{name}"
         yield from _configured(places, worktree if directory == git else "", home, reading)
+
+
+def obeyed_through(path: str, home: str, reading: Callable[[str], str] = read) -> Iterator[str]:
+    """Yield what git obeys in the work tree of a `.git` that is a file, because of its repository's settings.
+
+    That may lie anywhere; a relative folder of hooks lies in each of its work trees.
+    """
+    name, worktree = gitfile(text_of(path)), os.path.dirname(path)
+    if name is None:
+        return
+    git = os.path.realpath(os.path.join(worktree, name))
+    common = text_of(f"{git}/commondir").rstrip("\r\n")
+    main = git if "\0" in common else os.path.realpath(os.path.join(git, common))
+    yield from _configured((main, git), worktree, home, reading)
 
 
 def _configured(

@@ -399,6 +399,28 @@ def test_folders_of_hooks_that_were_configured_and_not_there_are_put_aside(tree:
     assert found == {f"{tree}/.githooks", f"{tree}/extra"}
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_hooks_that_the_repository_of_a_work_tree_has_there_are_the_agents_no_more(
+    tree: Path, there: bool
+) -> None:
+    git(tree, "config", "core.hooksPath", ".githooks")
+    work, ran = tree.parent / "work", tree.parent / "ran"
+    git(tree, "worktree", "add", "-q", str(work))
+    if there:
+        hook(work / ".githooks", ran)
+    surveyed = survey(str(work), "/nowhere", (), ())
+    assert (f"{work}/.githooks" in surveyed.protected) is there
+    if not there:
+        hook(work / ".githooks", ran)
+        done = disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")
+        assert [one.path for one in done] == [f"{work}/.githooks"]
+        git(work, "commit", "--allow-empty", "-m", "x")
+        assert not ran.exists()
+        os.rename(done[0].now, done[0].path)
+    git(work, "commit", "--allow-empty", "-m", "x")
+    assert ran.exists()  # the control: git obeys them
+
+
 def test_a_link_on_the_way_to_a_folder_of_hooks_that_was_not_there_is_put_aside(tree: Path) -> None:
     git(tree, "config", "core.hooksPath", "kept/hooks")
     surveyed = survey(str(tree), "/nowhere", (), ())
