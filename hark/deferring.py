@@ -13,11 +13,15 @@ number of fields, and copied with the names of each.
 The module that tells dataclasses the annotations of their classes (`inspect`) takes as long to load as all of
 them: it is loaded by whoever asks it for more.
 
+The regular expressions that a module of ours names, a hundred and twenty in a run, are compiled when they are
+first used: most of them are not. The functions of `re` that take a compiled one do not take these.
+
 Not done here: docstrings made up from a signature, for classes that have none. Nobody reads them.
 """
 
 import collections
 import copy
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -52,6 +56,21 @@ _METHOD: Final = "add_fns_to_class"
 _AT_ONCE: Final[Callable[[Any, type], None] | None] = getattr(_BUILDER, _METHOD, None)
 """The standard library's: compiles what a builder has the text of, and gives the class the methods."""
 
+_COMPILE: Final[Any] = re.compile
+_OURS: Final = frozenset(("hark", "launcher", "mediator"))
+_OFFERED: Final = (
+    "findall",
+    "finditer",
+    "fullmatch",
+    "match",
+    "search",
+    "split",
+    "sub",
+    "subn",
+    "pattern",
+    "flags",
+)
+
 type _Method = Callable[..., Any]
 
 
@@ -60,6 +79,30 @@ def install() -> None:
     if _AT_ONCE is not None:
         setattr(_BUILDER, _METHOD, _add_later)
     vars(collections)["eval"] = _evaluated  # which shadows the built-in one there, where one line calls it
+    re.compile = _compile_later
+
+
+def _compile_later(pattern: Any, flags: Any = 0) -> Any:
+    """Stand in for `re.compile`: what a module of ours names is compiled when it is first used."""
+    caller = sys._getframe(1)  # noqa: SLF001
+    name = caller.f_globals.get("__name__", "")
+    if caller.f_code.co_name != "<module>" or name.partition(".")[0] not in _OURS:
+        return _COMPILE(pattern, flags)
+    return Pattern(pattern, flags)
+
+
+class Pattern:
+    """An expression that is not compiled yet. From its first use on it has a compiled one's own methods."""
+
+    def __init__(self, pattern: Any, flags: Any) -> None:
+        self._asked = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        compiled = _COMPILE(*self._asked)
+        vars(self).update({each: getattr(compiled, each) for each in _OFFERED})
+        return getattr(compiled, name)
 
 
 def _evaluated(text: str, namespace: dict[str, Any]) -> Any:

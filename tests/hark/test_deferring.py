@@ -5,6 +5,8 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import re
+import subprocess
 import sys
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +24,8 @@ METHOD = "add_fns_to_class"
 
 @pytest.fixture
 def shared(monkeypatch):
-    monkeypatch.setitem(vars(collections), "eval", eval)  # to be put back, as the other
+    monkeypatch.setitem(vars(collections), "eval", eval)  # to be put back, as the others
+    monkeypatch.setattr(re, "compile", re.compile)
     if BUILDER is not None:
         monkeypatch.setattr(BUILDER, METHOD, getattr(BUILDER, METHOD))
     deferring.install()
@@ -294,3 +297,49 @@ def test_named_tuples_that_are_refused_are_refused(shared):
     for names in ("a a", "class", "_a", "1"):
         with pytest.raises(ValueError, match=r"(?i)field name"):
             collections.namedtuple("Wrong", names)
+
+
+NAMED = """
+import re, sys, types
+from hark import deferring
+deferring.install()
+def module(name):
+    made = types.ModuleType(name)
+    text = "import re\\nword = re.compile('(?P<a>[a-z]+)-', re.I)\\ndef own(): return re.compile('x')\\n"
+    text += "class C:\\n word = re.compile(b'y')\\n"
+    exec(compile(text, name, "exec"), vars(made))
+    return made
+"""
+
+
+def said(code):
+    done = subprocess.run([sys.executable, "-c", NAMED + code], capture_output=True, check=True, text=True)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(("name", "later"), [("mediator.x", True), ("hark.a.b", True), ("harks", False)])
+def test_an_expression_that_a_module_of_ours_names_is_compiled_when_it_is_used(name, later):
+    code = f"m = module({name!r})\nprint(*(type(one).__module__ for one in (m.word, m.own(), m.C.word)))"
+    assert said(code) == ["hark.deferring" if later else "re", "re", "re"]
+
+
+USED = """
+word = module(sys.argv[1]).word
+print(word.pattern, word.flags, word.groups, *word.groupindex, word.fullmatch("Ab-")["a"], word.search("-"))
+print(word.sub("<\\\\g<a>>", "q-r-"), *word.split("a-b"), *word.findall("a-b-"), word.match("z-")[0])
+print(len(list(word.finditer("a-b-"))), word.subn("", "a-")[1], hasattr(word, "no"), hasattr(word, "__len__"))
+"""
+
+
+def test_it_does_what_a_compiled_one_does():
+    names = ("hark.a", "another")
+    ours, others = (
+        subprocess.run([sys.executable, "-c", NAMED + USED, name], capture_output=True, check=True, text=True)
+        for name in names
+    )
+    assert ours.stdout == others.stdout != ""
+
+
+def test_one_that_is_wrong_is_refused_when_it_is_used():
+    code = "text = 'import re; wrong = re.compile(\"(\")'\nm = {'__name__': 'hark.wrong'}\nexec(text, m)\n"
+    assert said(code + "try:\n m['wrong'].match('')\nexcept re.error:\n print('refused')") == ["refused"]
