@@ -34,6 +34,7 @@ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1"
 DISABLE_AUTOUPDATER = "1"
 ENABLE_TOOL_SEARCH = "false"
 MCP_CONNECT_TIMEOUT_MS = "120000"  # of itself 5 s: on a busy machine it would go on without the tools
+MCP_CONNECTION_NONBLOCKING = "0"  # else it may ask its model first, and the tools are there later
 """
 
 
