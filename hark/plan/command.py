@@ -20,6 +20,9 @@ from hark.shebang import SHEBANG_BYTES, behind_env, shebang
 
 MAX_CHAIN: Final = 16  # links and `#!` lines followed for one command; the kernel stops at 40 and 5
 _VENV_CFG_BYTES: Final = 1 << 16
+_SHELL_WORDS: Final = frozenset(
+    (".", "alias", "cd", "eval", "exec", "export", "for", "if", "set", "source", "ulimit", "umask", "while")
+)
 _STANDARD_LIBRARY: Final = ("lib*/python3*/os.py",)
 _LANDMARKS: Final = (
     *("pyvenv.cfg", *_STANDARD_LIBRARY, "lib/node_modules", "include/node/node.h", "lib/ruby/*"),
@@ -136,8 +139,12 @@ def _which(name: str, workdir: str, path: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """Return what to do where a whole command line was given as one word."""
-    return "; it is one word, take the quotes away if it is several" if " " in name.strip() else ""
+    """Return what to do where a whole command line was given as one word, or a word of a shell's own."""
+    if " " in name.strip():
+        return "; it is one word, take the quotes away if it is several"
+    if name in _SHELL_WORDS or "=" in name:
+        return "; that is for a shell: sh -c 'LINE' runs a line of it"
+    return ""
 
 
 def _check(candidate: str, name: str) -> None:

@@ -82,6 +82,8 @@ def test_a_link_into_a_users_share_brings_its_target_and_not_the_folder(tmp_path
     [
         ("no-such-program", 127, "command not found$"),
         ("python3 agent.py", 127, "command not found; it is one word, take the quotes away"),
+        ("cd", 127, "command not found; that is for a shell: sh -c 'LINE' runs a line of it$"),
+        ("DEBUG=1", 127, "command not found; that is for a shell"),
         ("./agent.py -v", 127, "no such file; it is one word, take the quotes away"),
         ("./no-such-file", 127, "no such file"),
         ("./plain", 126, "permission denied"),
