@@ -23,7 +23,9 @@ from mediator import answers, bodies, heads
 from mediator.answers import passed_trailers
 from mediator.bodies import StoppedError
 from mediator.ending import DISCARD_S
+from mediator.endpoints import minting_at
 from mediator.fields import length
+from mediator.parts import OK, PARTIAL, Part, part_of
 from mediator.stream import Agent, Commands, Server
 from mediator.streaming import Streaming
 from mediator.talking import SWITCHED
@@ -31,6 +33,7 @@ from mediator.transcript import Headers
 from mediator.wire import InterimHeaders
 
 CONTINUE: Final = 100
+_WHOLE: Final = ("GET", OK)
 MAX_PIECE: Final = 1 << 18  # bytes, as of a read
 
 
@@ -64,6 +67,7 @@ class Answering(Streaming):
         headers = tuple(response.headers.fields)
         switched = response.status_code == SWITCHED
         wrong = self._agreed(response, headers) if switched else answers.unfit(response)
+        part = None if wrong or event.end_stream else self._part_of(response)
         if not wrong:
             try:
                 headers, self._answer_body = bodies.of_answer(
@@ -72,6 +76,7 @@ class Answering(Streaming):
                     body=not event.end_stream,
                     asked=self._targets,
                     played=self._played,
+                    part=part,
                 )
             except StoppedError as stopped:
                 wrong = stopped.reason
@@ -82,12 +87,23 @@ class Answering(Streaming):
         if switched:
             yield from self._begin_talk(response, headers)
             return
+        if part is not None:
+            response.status_code = PARTIAL
         answers.standardise(response)
         self._server = Server.BODY
-        self._whole = length(headers)
+        self._whole = length(headers) if part is None else None
         self._unsaid = event, headers
         if not self._answer_body.late or event.end_stream:
             yield from self._begin_answer()
+
+    def _part_of(self, response: http.Response) -> Part | None:
+        """Return the part that the agent wants of a whole, where hark asked for the whole in its place."""
+        asked, forward = self._asked, self._forward
+        if self._played or asked is None or forward is None or (asked.method, response.status_code) != _WHOLE:
+            return None
+        if minting_at(self.link.policy, self.link.target, *self._targets) is not None:
+            return None
+        return part_of(tuple(asked.headers.fields), forward.headers, tuple(response.headers.fields))
 
     def _begin_answer(self) -> Commands:
         """Record the answer's head and pass it on, if that has not been done."""

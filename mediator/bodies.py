@@ -21,6 +21,7 @@ from mediator.entire import Entire
 from mediator.link import Link
 from mediator.made import Made
 from mediator.minting import Mint, MintedText
+from mediator.parts import Cut, Part, head_of
 from mediator.scan import FoundError
 from mediator.sightings import cookies_in, sighting_in
 from mediator.stored import may_be_packed, unmeasured, was_named, was_there
@@ -131,12 +132,18 @@ def of_request(link: Link, headers: Headers) -> RequestBody:
 
 
 def of_answer(
-    link: Link, headers: Headers, *, body: bool, asked: tuple[bytes, ...] = (), played: bool = False
+    link: Link,
+    headers: Headers,
+    *,
+    body: bool,
+    asked: tuple[bytes, ...] = (),
+    played: bool = False,
+    part: Part | None = None,
 ) -> tuple[Headers, Chain]:
     """Return the head of an answer as the agent gets it, and its body's way. Raises StoppedError.
 
     `played`: it comes from a recording. `asked` are the paths that the request may stand for: they
-    say whether tokens may be minted in the answer.
+    say whether tokens may be minted in the answer. Of a whole the agent may get a `part` alone.
     """
     minting = minting_at(link.policy, link.target, *asked)
     if played:
@@ -146,7 +153,7 @@ def of_answer(
             _mint(link).keep_in_head(headers, link.target, minting)
         headers = answer_fields(link.broker, headers, link.target)
         mints = None if minting is None else partial(_minted, link, headers, minting)
-        way = _searched(link, headers, mints) if body else None
+        way = _searched(link, headers, mints, fixed=part is not None) if body else None
         bound = link.broker.binds(link.target)
         stored = bound and (was_there(headers, link.age_s) or was_named(headers, asked))
         if not body and (mints or bound):
@@ -162,16 +169,21 @@ def of_answer(
         stages.append(_Told(files, link, answer=True))
     if body and (sighting := sighting_in(headers, partial(link.ledger.token_seen, link.target))):
         stages.append(sighting)
+    if part is not None:
+        return head_of(part, headers), Chain((*stages, Cut(part)), late=late)
     return headers, Chain(stages, late=late)
 
 
 def _searched(
-    link: Link, headers: Headers, mints: Callable[[Text], MintedText] | None
+    link: Link, headers: Headers, mints: Callable[[Text], MintedText] | None, *, fixed: bool = False
 ) -> AnswerBody | Watched | Entire | None:
-    """Return the way of a body through the search for credentials. Raises PackedError."""
+    """Return the way of a body through the search for credentials. Raises PackedError.
+
+    `fixed`: its length MUST NOT change.
+    """
     bound = link.broker.binds(link.target)
     room = link.room if bound or mints else None
-    way = answer_body(link.broker, headers, link.target, mints, bound=bound, room=room)
+    way = answer_body(link.broker, headers, link.target, mints, bound=bound, room=room, fixed=fixed)
     return Entire(way, room) if way is not None and room is not None and codings_of(headers) else way
 
 

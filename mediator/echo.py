@@ -139,9 +139,11 @@ def answer_body(
     *,
     bound: bool = True,
     room: Room | None = None,
+    fixed: bool = False,
 ) -> AnswerBody | Watched | None:
     """Return what the body of one answer of `source` passes, None for nothing. Raises PackedError.
 
+    The length of a `fixed` one does not change: it stops where it would.
     With `room`, which then holds it, the text of a packed one passes when it is whole.
 
     `mints` is for an answer in which tokens may be minted: what it is given turns them. A server to which no
@@ -159,7 +161,7 @@ def answer_body(
         return Watched(broker, codings, bound=bound)
     announced = any(name.lower() == b"content-length" for name, _ in headers)
     if not codings:
-        resizes = announced and not broker.even
+        resizes = announced and not broker.even and not fixed
         text = broker.incoming(source, same_length=announced and not resizes, patient=bound)
         return AnswerBody(text, None, resizes=resizes)
     text = broker.incoming(source, patient=bound)

@@ -23,7 +23,7 @@ _DROPPED: Final = frozenset((b"expect", b"http2-settings"))
 """`Expect` is answered by us; an upgrade to HTTP/2 in the clear is an offer that a server may ignore."""
 _PARTS: Final = frozenset((b"range", b"if-range"))
 """Dropped where a credential may come back: in parts, none of which holds it whole, it would be unknown. A
-server may answer with the whole at any time (RFC 9110, 14.2)."""
+server may answer with the whole at any time (RFC 9110, 14.2); the part is cut from it (`mediator.parts`)."""
 
 
 _TURNED: Final = frozenset((b"host", b"accept-encoding", b"te", b"accept"))
