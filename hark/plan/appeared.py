@@ -15,6 +15,7 @@ from hark.plan.repositories import kept
 
 MAX_ROOM: Final = 1 << 28
 """Bytes, about, for the paths of all folders that an agent left; names in them take none."""
+_OWN: Final = ("/.git", "/HEAD")
 _SIGNS: Final = ("HEAD", "objects", "refs", "commondir", "config", "hooks")
 
 
@@ -28,7 +29,8 @@ def made_since(
     somebody listens now, and nobody did: no process of the agent's is left. `unsearched` is given where more
     than can be looked through lies, of which the nearest is returned.
     """
-    known = {*project.acted_on, *project.watched}
+    # a `.git` that was not there is watched at the top, and nothing was looked for in it
+    known = {*project.acted_on, *(path for path in project.watched if not path.endswith(_OWN))}
     found: dict[str, int] = {}
     unlisted: list[str] = []
     packages: list[str] = []
@@ -49,9 +51,10 @@ def made_since(
         own += _folder_of_repository(entry)
     for folder in packages:
         for entry in _walk_left(folder, (".git",), unlisted, beyond):
-            if _is_changed_repository(entry, project):
+            here = _folder_of_repository(entry)
+            if _is_changed_repository(entry, project) or any(_has_changed(git, project) for git in here):
                 found[entry.path] = 1
-            own += _folder_of_repository(entry)
+            own += here
     known |= {f"{git}/HEAD" for git in (*project.repositories, *found, *own)}
     found |= dict.fromkeys(_made_in(own, known, project, unlisted, beyond), 1)
     if unsearched is not None:
@@ -70,6 +73,11 @@ def _made_in(
             if is_new or _is_new_link(entry, project):
                 yield entry.path
     unlisted += filter(project.changed_since, closed)
+
+
+def _has_changed(git: str, project: Project) -> bool:
+    """Tell whether anything in a repository has changed that was not searched before, be it in its place."""
+    return any(project.changed_since(entry.path) for entry in _walk_left(git, (), [], []))
 
 
 def _folder_of_repository(entry: os.DirEntry[str]) -> list[str]:

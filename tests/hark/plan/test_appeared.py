@@ -70,3 +70,12 @@ def test_links_in_a_repository_are_found_but_for_the_head_that_old_versions_made
     (git / "HEAD").unlink()
     (git / "HEAD").symlink_to("refs/../../x")
     assert f"{git}/HEAD" in made_since(before)
+
+
+def test_a_repository_among_packages_that_is_written_in_its_place_is_found(tree: Path) -> None:
+    git = tree / "node_modules" / "x" / ".git"
+    repository(git)
+    (git / "index").write_text("x")
+    before = known(tree)
+    assert made_since(before) == {}
+    assert str(git) in made_since(later(before))

@@ -399,6 +399,38 @@ def test_folders_of_hooks_that_were_configured_and_not_there_are_put_aside(tree:
     assert found == {f"{tree}/.githooks", f"{tree}/extra"}
 
 
+def at_the_top(top: Path, ran: Path) -> None:
+    evil(top, ran)
+
+
+def a_way_at_the_top(top: Path, ran: Path) -> None:
+    os.rename(evil(top / "x", ran), top / "x" / "deep")
+    (top / ".git").write_text("gitdir: x/deep\n")
+
+
+def bare_at_the_top(top: Path, ran: Path) -> None:
+    for path in bare(top, ran).iterdir():
+        path.rename(top / path.name)
+    (top / "src").mkdir()
+    (top / "config").write_text((top / "config").read_text().replace("/repo", ""))
+
+
+@pytest.mark.parametrize("safe", [True, False], ids=["disarmed", "control: as it was left"])
+@pytest.mark.parametrize("plant", [at_the_top, a_way_at_the_top, bare_at_the_top])
+def test_a_project_that_was_no_repository_is_none_that_runs_something(
+    tmp_path: Path, plant: Callable[[Path, Path], None], safe: bool
+) -> None:
+    top, ran = tmp_path / "top", tmp_path / "ran"
+    top.mkdir()
+    surveyed = survey(str(top), "/nowhere", (), ())
+    plant(top, ran)
+    if safe:
+        assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")
+    ran.unlink(missing_ok=True)
+    ordinary(top)
+    assert ran.exists() is not safe
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_hooks_that_the_repository_of_a_work_tree_has_there_are_the_agents_no_more(
     tree: Path, there: bool
