@@ -18,12 +18,13 @@ WIDE = 'allow_hosts = ["api.example", "late.example"]\n'
 
 
 def outside(at: Desk, text: str) -> Path:
-    """Put a policy where the agent cannot write, owned by the user."""
+    """Put a policy where the agent cannot write, owned by the user; whole, whenever somebody reads it."""
     path = at.project.parent / "policy.toml"
-    path.write_text(text)
+    new = path.with_suffix(".new")
+    new.write_text(text)
     if os.geteuid() == 0:
-        os.chown(path, at.user.uid, at.user.gid)
-    return path
+        os.chown(new, at.user.uid, at.user.gid)
+    return new.replace(path)
 
 
 def begin(at: Desk, *words: str) -> tuple[subprocess.Popen[bytes], str]:

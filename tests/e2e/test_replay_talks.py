@@ -108,7 +108,7 @@ def test_a_policy_that_changed_while_it_ran_changes_again(rootless: Desk) -> Non
         assert run.stdout is not None
         assert run.stdout.readline() == b"GET /first 0\n"
         late = f'[[allow]]\nhost = "late.example"\nupstream = "{server.address}"\n'
-        policy.write_text(f'allow_hosts = ["api.example"]\n{late}')
+        policy_outside(rootless, f'allow_hosts = ["api.example"]\n{late}')
         assert run.stderr is not None
         while b" changed, and what may be reached" not in (line := run.stderr.readline()):
             assert line
