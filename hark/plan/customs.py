@@ -3,6 +3,7 @@
 By name alone, except where a name says too little: a `.pem` may be a certificate, a `.hark` anything.
 """
 
+import errno
 import os
 import socket
 import stat
@@ -87,18 +88,25 @@ def holds_credentials(entry: os.DirEntry[str]) -> bool:
 
 
 def is_service(entry: os.DirEntry[str]) -> bool:
-    """Whether a program listens on a unix socket of this name: what is said to it would be in no record.
+    """Whether a program listens on a unix socket of this name, or reads a FIFO: what is said is in no record.
 
-    One that nobody listens on is a leftover, the agent's own perhaps, and stays.
+    One that nobody listens on or reads is a leftover, the agent's own perhaps, and stays. Not to be asked
+    while the agent runs: it would be taken for such a program.
     """
     if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) or entry.is_symlink():
         return False  # asked first: the directory knows it
     try:
-        if not stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode):
-            return False
         place = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return False
+    try:
+        mode = os.fstat(place).st_mode
+        return (stat.S_ISSOCK(mode) and _is_listened_on(place)) or (stat.S_ISFIFO(mode) and _is_read(place))
+    finally:
+        os.close(place)
+
+
+def _is_listened_on(place: int) -> bool:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as caller:
             caller.connect(f"/proc/self/fd/{place}")  # a path of any length
@@ -106,8 +114,18 @@ def is_service(entry: os.DirEntry[str]) -> bool:
         return False
     except OSError:
         return True  # of another type, full, or not ours to speak to
-    finally:
-        os.close(place)
+    return True
+
+
+def _is_read(place: int) -> bool:
+    """Ask the kernel, which opens no FIFO for writing at once where there is no reader.
+
+    Nothing is written; a reader sees what it sees of any writer that writes nothing and goes.
+    """
+    try:
+        os.close(os.open(f"/proc/self/fd/{place}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno != errno.ENXIO  # or not ours to write to
     return True
 
 

@@ -72,7 +72,7 @@ class Project:
     surveyed_at: int = 0
     """Unix nanoseconds."""
     services: frozenset[str] = frozenset()
-    """Every unix socket on which somebody listened, masked or not."""
+    """Every unix socket on which somebody listened, and every FIFO that somebody read, masked or not."""
     ways: Mapping[str, str] = field(default_factory=dict)
     """Where each `.git` that is a file led to, and what the `gitdir` of linked worktrees said."""
     indexes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -24,7 +24,7 @@ class Left:
     made: dict[str, int] = field(default_factory=dict)
     """What other programs act on and the agent has made, with numbers of files."""
     services: tuple[str, ...] = ()
-    """Sockets of others that have appeared."""
+    """Sockets and FIFOs of others that have appeared."""
     aside: tuple[PutAside, ...] = ()
     unsearched: str = ""
     """Why what the agent made was not all looked through."""

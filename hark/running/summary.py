@@ -39,10 +39,10 @@ def moved_from(name: str) -> str:
 
 
 def listened_on(name: str) -> str:
-    """Return the sentence for a socket in the project on which somebody began to listen during the run."""
+    """Return the sentence for a socket or FIFO on which somebody began to listen during the run."""
     return (
         f"a program of this machine began to listen on {visible(name)} during the run: what the agent may "
-        "have said to it is in no record; start such a program before the run, which then masks its socket"
+        "have said to it is in no record; start such a program before the run, which then masks that name"
     )
 
 

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -441,6 +442,35 @@ def test_a_socket_on_which_somebody_begins_to_listen_is_found_at_the_end(tmp_pat
         late.listen()
         assert made_since(before, services) == {}
     assert names(root, tuple(services)) == {"late"}
+
+
+def test_a_fifo_that_a_program_reads_is_masked_and_one_that_nobody_reads_is_not(tree):
+    for name in ("read", "alone", "late"):
+        os.mkfifo(tree / name)
+    (tree / "plain").touch()
+    reader = os.open(tree / "read", os.O_RDONLY | os.O_NONBLOCK)
+    before = look(tree)
+    assert names(tree, before.masked) == {"read"}
+    assert look(tree, unmask=("read",)).masked == ()
+    os.mkfifo(tree / "new")
+    os.mkfifo(tree / "left")
+    later = [os.open(tree / name, os.O_RDONLY | os.O_NONBLOCK) for name in ("late", "new")]
+    services: list[str] = []
+    made_since(before, services)
+    assert names(tree, tuple(services)) == {"late", "new"}
+    assert os.read(reader, 1) == b""
+    for one in (reader, *later):
+        os.close(one)
+
+
+def test_a_program_that_waits_for_a_writer_of_a_fifo_counts_and_gets_no_byte(tree):
+    os.mkfifo(tree / "read")
+    until = time.monotonic() + 60
+    with subprocess.Popen(["cat", tree / "read"], stdout=subprocess.PIPE) as waiting:
+        while not (masked := look(tree).masked) and time.monotonic() < until:
+            time.sleep(0.01)  # it has not come so far yet
+        assert names(tree, masked) == {"read"}
+        assert waiting.communicate(timeout=60) == (b"", None)
 
 
 def test_the_socket_of_gits_own_daemon_is_masked_and_named_like_others(tmp_path, monkeypatch):
