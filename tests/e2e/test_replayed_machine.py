@@ -7,7 +7,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -79,6 +81,24 @@ def test_the_umask_and_ignored_signals_are_as_recorded(at: Desk, then: int, now:
     (event,) = at.events("boundary")
     assert (event["umask"], event["ignored"]) == (f"{then:04o}", ["SIGHUP"])
     equal(at.hark("replay", at.bundle, umask=now), ran.stdout)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "allowed"), [("Asia/Tokyo", "UTC", True), ("UTC", "Asia/Tokyo", False)]
+)
+def test_rules_by_the_hour_are_judged_in_the_recorded_zone(
+    rootless: Desk, then: str, now: str, allowed: bool
+) -> None:
+    there = datetime.now(ZoneInfo("Asia/Tokyo"))
+    first, last = there - timedelta(hours=2), there + timedelta(hours=2)
+    span = f"{first:%H:%M}-{last:%H:%M}"
+    rootless.write("policy.toml", f'[[allow]]\nhost = "api.example"\nhours = "{span}"\n')
+    rootless.write("agent.sh", "getent hosts api.example || echo denied\n")
+    rootless.env["TZ"] = then
+    ran = ok(rootless.run("-policy=policy.toml", "--", "sh", "agent.sh"))
+    assert ("denied" in ran.stdout) is (then == "UTC")
+    rootless.env["TZ"] = now
+    equal(replay(rootless), ran.stdout)
 
 
 def test_files_belong_to_the_agent_with_the_recorded_modes(at: Desk, elsewhere: Desk) -> None:  # noqa: F811
