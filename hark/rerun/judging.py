@@ -207,6 +207,7 @@ def _diverged(judgement: Judgement) -> Iterator[str]:
     course, report, compared = judgement.course, judgement.course.report, judgement.compared
     for detail in (*course.notes, *(more for one in report.divergences[:1] for more in one.details)):
         yield f"  {detail}"
+    yield from _sides(judgement.inside)
     was, now = judgement.processes
     if was is not None and was == now:
         yield f"  by {now}"
@@ -220,6 +221,13 @@ def _diverged(judgement: Judgement) -> Iterator[str]:
     more = len(report.unconsumed) - MAX_NAMED
     if more > 0:
         yield f"  and {more} more answers were not used; -json names them"
+
+
+def _sides(found: tuple[Difference, ...]) -> Iterator[str]:
+    """Say both sides, from where they differ on, of those whose words do not."""
+    told = [one for one in found if one.words.startswith("differs") and (one.recorded or one.replayed)]
+    for one in told[:MAX_NAMED]:
+        yield f'  {one.where}: recorded "{one.recorded}", here "{one.replayed}"'
 
 
 def _record(judgement: Judgement) -> dict[str, object]:

@@ -112,6 +112,23 @@ def test_anything_else_diverges_and_is_named(
 
 
 @pytest.mark.attack
+def test_both_sides_are_told_from_where_they_differ_on(tmp_path: Path) -> None:
+    was, now = b'{"say": ["one two"]}', b'{"say": ["one \x1b[2Jdoes"]}'
+    recorded = [*RECORDED, *exchange(7, body=was)]
+    recording = bundle(tmp_path / "said.hark", *recorded)
+    again = bundle(tmp_path / "unsaid.hark", *RECORDED, *exchange(7, body=now.replace(b"\x1b", b"\\u001b")))
+    course = Course(
+        recall(recording), "ann", again, WELL, 0, NO_RULES, (), None, None, Renaming(), ran_on=False
+    )
+    lines = judge(course).lines()
+    assert '  $.say[0]: recorded "two", here "\\e[2Jdoes"' in lines
+    assert "\x1b" not in "".join(lines)
+    status = judged(tmp_path, [*RECORDED[:-1], ev.LlmResponseEnd(500, {}, 1, exchange=5)]).lines()
+    assert "was 200 and is 500" in status[0]  # which has both sides
+    assert not any(", here " in line for line in status)
+
+
+@pytest.mark.attack
 def test_a_signal_to_hark_is_no_verdict_on_the_agent(tmp_path: Path) -> None:
     missed = Report(5, 0, 0.0, (Divergence("miss", "no recording for GET a/"),), (), (), 0)
     found = judged(tmp_path, RECORDED[:-3], missed, interrupted=2)
