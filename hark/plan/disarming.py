@@ -12,6 +12,7 @@ renamed is told.
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
@@ -27,7 +28,8 @@ from hark.plan.ways import data_of, gitfile, link_on, straight, text_of
 
 ASIDE: Final = ".kept-by-hark"
 """What the names of what was put aside end in."""
-FORMAT: Final = ("extensions", "objectformat")
+_FORMAT: Final = ("extensions", "objectformat")
+_SHA256: Final = re.compile(r"^[ \t]*objectformat[ \t]*=[ \t]*\"?sha256", re.IGNORECASE | re.MULTILINE)
 MAX_NAMES: Final = 10  # tried for one that is put aside, all but the first with 64 random bits
 
 
@@ -99,11 +101,11 @@ def _is_gits(git: str) -> bool:
 
 def _misleading(git: str, project: Project) -> Iterator[str]:
     """Yield files of a repository or worktree that have changed, and that git would be led astray by."""
-    for path in index_files(git):
-        if project.indexes.get(path) != identity(path):
-            data = data_of(path, MAX_INDEX)
-            if data is None or not is_sound(data, _id_bytes(git)):
-                yield path
+    changed = [path for path in index_files(git) if project.indexes.get(path) != identity(path)]
+    bad = [path for path in changed if _is_bad_index(path, git, project)]
+    yield from bad
+    if bad and f"{git}/index" not in bad and os.path.lexists(f"{git}/index"):
+        yield f"{git}/index"  # it may build on the one that is put aside, and would keep git from anything
     yield from filter(project.changed_since, ill(git))
     for path in backlinks((git,)):
         text = text_of(path)
@@ -113,12 +115,23 @@ def _misleading(git: str, project: Project) -> Iterator[str]:
                 yield path
 
 
-def _id_bytes(git: str) -> int:
+def _is_bad_index(path: str, git: str, project: Project) -> bool:
+    data = data_of(path, MAX_INDEX)
+    return data is None or not is_sound(data, _id_bytes(git, project))
+
+
+def _id_bytes(git: str, project: Project) -> int:
     """Return how long the names of objects are in a repository, by a configuration that git will find too."""
     above, kind = os.path.split(os.path.dirname(git))
-    text = text_of(f"{above if kind == 'worktrees' else git}/config")
-    formats = [value for section, key, value in settings(text) or () if (section, key) == FORMAT]
-    return 32 if is_harmless(text) and [one.lower() for one in formats] == ["sha256"] else 20
+    config = f"{above if kind == 'worktrees' else git}/config"
+    text = text_of(config)
+    if config not in project.protected and not is_harmless(text):
+        return 20  # it is put aside
+    found = settings(text)
+    if found is None:  # the caller's own, with more in it than is understood here
+        return 32 if _SHA256.search(text) else 20
+    formats = [value.strip('"').lower() for section, key, value in found if (section, key) == _FORMAT]
+    return 32 if formats[-1:] == ["sha256"] else 20
 
 
 def _led_to(path: str, project: Project) -> Iterator[str]:

@@ -348,6 +348,39 @@ def test_what_was_there_and_has_not_changed_is_not_looked_at(tree: Path) -> None
     assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
 
 
+@pytest.mark.parametrize("setting", ["core.x=y", "alias.x=!true", 'alias.x="a \\ b"'])
+def test_an_index_of_a_repository_of_sha256_stays_whatever_its_configuration_holds(
+    tmp_path: Path, setting: str
+) -> None:
+    git(tmp_path, "init", "-q", "--object-format=sha256", "there")
+    git(tmp_path / "there", "config", *setting.split("=", 1))
+    surveyed = survey(str(tmp_path / "there"), "/nowhere", (), ())
+    for name in ("there", "there/made"):
+        git(tmp_path, "init", "-q", "--object-format=sha256", name)
+        (tmp_path / name / "file").write_text("x")
+        git(tmp_path / name, "add", "file")
+        git(tmp_path / name, "commit", "-q", "-m", "x")
+    assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
+    assert "file" in git(tmp_path / "there", "ls-files")
+    blob = git(tmp_path / "there", "hash-object", "-w", "file").strip()
+    git(tmp_path / "there", "update-index", "--add", "--cacheinfo", f"100644,{blob},aa/x")
+    index = tmp_path / "there" / ".git" / "index"
+    index.write_bytes(index.read_bytes().replace(b"aa/", b"../"))
+    found = [one.path for one in disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")]
+    assert found == [str(index)]
+
+
+def test_an_index_that_builds_on_one_that_is_put_aside_is_put_aside_too(tree: Path) -> None:
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    a_shared_index(tree, tree.parent / "written")
+    found = {
+        os.path.basename(one.path) for one in disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")
+    }
+    assert {name.partition(".")[0] for name in found} == {"index", "sharedindex"}
+    git(tree, "reset", "-q")
+    assert "src/file" in git(tree, "ls-files")
+
+
 def test_an_operation_that_was_begun_inside_can_be_gone_on_with(tree: Path) -> None:
     surveyed = survey(str(tree), "/nowhere", (), ())
     (tree / "src" / "file").write_text("1")
