@@ -33,10 +33,19 @@ KEY_FILES: Final = (
     *("id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk"),
 )
 """Names of files that may hold a private key; masked when they do, so that a certificate stays readable."""
+_LEFTHOOK: Final = tuple(
+    f"{place}{name}.{kind}"
+    for place in ("", ".", ".config/")
+    for name in ("lefthook", "lefthook-local")
+    for kind in ("yml", "yaml", "toml", "json", "jsonc")
+)
 PROTECTED: Final = (
-    # git, hooks of its helpers, shells and their version managers
-    *(".gitmodules", ".lfsconfig", ".pre-commit-config.yaml", ".husky", "lefthook.yml", ".lefthook.yml"),
-    ".envrc",
+    # git, Sapling, Jujutsu, hooks of their helpers, shells and their version managers
+    *(".gitmodules", ".lfsconfig", ".pre-commit-config.yaml", ".husky", ".lefthook", ".lefthook-local"),
+    *_LEFTHOOK,
+    *(".sl/config", ".git/sl/config", ".jj/repo/config.toml"),
+    # what a shell runs on the way into the folder
+    *(".envrc", ".flox/env", ".flox/run"),
     *("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml"),
     *(".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml", ".hg/hgrc"),
     # editors
@@ -51,24 +60,46 @@ PROTECTED: Final = (
 )
 """Paths that git, an editor, a shell or another agent acts on without being asked."""
 _SCRIPTS: Final = ("js", "cjs", "mjs", "ts", "cts", "mts")
-_CONFIGURED: Final = ("eslint", "prettier", "stylelint", "cspell")
+_CONFIGURED: Final = ("eslint", "prettier", "stylelint", "cspell", "commitlint", "lint-staged")
+_WITH_SCRIPTS: Final = ("eslint", "prettier", "stylelint", "commitlint", "lintstaged")
 NAMED: Final = (
     *(".gdbinit", ".gdbearlyinit", ".lldbinit", ".yarnrc.yml", ".yarnrc", ".pnpmfile.cjs"),
     *(".cargo/config.toml", ".cargo/config", ".code-workspace", ".npmrc", ".bundle/config", ".vim"),
     # what shells of languages, debuggers and typesetters run when they start in the folder
     *(".Rprofile", ".Renviron", ".irbrc", ".pryrc", ".pdbrc", ".pdbrc.py", ".ghci", ".octaverc"),
-    *(".latexmkrc", "latexmkrc"),
+    *(".latexmkrc", "latexmkrc", ".iex.exs", ".ocamlinit", ".perldb"),
+    # what direnv evaluates anew by itself where an .envrc names it
+    *("flake.nix", "shell.nix", "devenv.nix"),
     # what build tools load before they read what they build
     *(".mvn/extensions.xml", ".mvn/jvm.config", ".mvn/maven.config", ".bazelrc", "bunfig.toml"),
-    "gradle/wrapper/gradle-wrapper.properties",
+    *("gradle/wrapper/gradle-wrapper.properties", "gradle.properties", ".jvmopts", ".sbtopts", ".project"),
+    *("rust-toolchain.toml", "rust-toolchain"),
+    # what hooks that are installed already take their commands from
+    *(".pre-commit-config.yml", "prek.toml", "hk.pkl", "hk.local.pkl", ".overcommit.yml", ".git-hooks"),
+    *(".config/hk.pkl", ".config/hk.local.pkl", "captainhook.json", "grumphp.yml"),
+    *(f".lintstagedrc{kind}" for kind in ("", ".json", ".yaml", ".yml")),
     # what linters and formatters run as code, and editors run those when a file is opened or saved
     *(".pylintrc", "pylintrc", ".flake8", "mypy.ini", ".mypy.ini", ".rubocop.yml", ".ycm_extra_conf.py"),
-    *(f".{name}rc.{kind}" for name in ("eslint", "prettier", "stylelint") for kind in _SCRIPTS),
+    *(
+        "phpstan.neon",
+        "phpstan.neon.dist",
+        "phpstan.dist.neon",
+        ".php-cs-fixer.php",
+        ".php-cs-fixer.dist.php",
+    ),
+    *(".rspec", ".sqlfluff", ".formatter.exs", ".luarc.json", ".luarc.jsonc"),
+    *(f".{name}rc.{kind}" for name in _WITH_SCRIPTS for kind in _SCRIPTS),
     *(f"{name}.config.{kind}" for name in _CONFIGURED for kind in _SCRIPTS),
     ".lazy.lua",
 )
 """Ends of paths that others act on too, and that an agent may have to change: only named at the end."""
-_ENDINGS: Final = (".code-workspace", *(f"/{name}" for name in (*PROTECTED, *NAMED)))
+_ENDINGS: Final[dict[str, tuple[str, ...]]] = {
+    os.path.basename(last): tuple(
+        f"/{name}" for name in (*PROTECTED, *NAMED) if os.path.basename(name) == os.path.basename(last)
+    )
+    for last in (*PROTECTED, *NAMED)
+}
+"""By the last part of a name, which most names in a project have not."""
 
 
 def holds_credentials(entry: os.DirEntry[str]) -> bool:
@@ -133,7 +164,10 @@ def acted_on(entry: os.DirEntry[str]) -> bool:
     """Whether other programs act on this name: theirs, a repository's, or a bare repository's HEAD."""
     if entry.name == "HEAD":
         return is_repository(os.path.dirname(entry.path))
-    return entry.name == ".git" or entry.path.endswith(_ENDINGS)
+    if entry.name.endswith(".rc") and os.path.dirname(entry.path).endswith("/.direnv"):
+        return True  # nix-direnv's copies of environments, which it evaluates while .envrc is as it was
+    is_named = entry.path.endswith(_ENDINGS.get(entry.name, ()))
+    return is_named or entry.name == ".git" or entry.name.endswith(".code-workspace")
 
 
 def is_repository(folder: str) -> bool:

@@ -149,7 +149,7 @@ def survey(
             deeper.append(entry.path)
             repositories.update(kept(os.path.dirname(entry.path)))
         elif acting and entry.path not in watched:
-            deeper.append(entry.path)
+            (watched if entry.path.startswith(f"{root}/.direnv/") else deeper).append(entry.path)
     ways |= {path: text_of(path) for path in backlinks(repositories)}
     named = _named(root, mask)
     named += aliases(root, named)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.plan.customs import acted_on, holds_credentials
+from hark.plan.customs import NAMED, PROTECTED, acted_on, holds_credentials
 
 
 def entry(path: Path, text: str = "x") -> os.DirEntry[str]:
@@ -75,11 +75,41 @@ def test_what_is_no_file_holds_nothing(tmp_path):
         "mypy.ini",
         "eslint.config.mts",
         ".prettierrc.cjs",
+        ".jj/repo/config.toml",
+        ".sl/config",
+        "rust-toolchain",
+        "gradle.properties",
+        ".iex.exs",
+        "phpstan.dist.neon",
+        ".lintstagedrc",
+        "lint-staged.config.mjs",
+        ".commitlintrc.ts",
+        ".config/hk.pkl",
+        "lefthook-local.toml",
+        ".config/lefthook.json",
+        "sub/.direnv/flake-profile-0a1b.rc",
     ],
 )
 def test_names_that_other_programs_act_on(tmp_path, name):
     assert acted_on(entry(tmp_path / name))
     assert not acted_on(entry(tmp_path / f"{name}.bak"))
+
+
+@pytest.mark.parametrize(
+    "name", ["config", "jj/repo/config.toml", "hk.pkl.txt", "x.rc", "env", "direnv/x.rc"]
+)
+def test_names_that_end_alike_are_not_acted_on(tmp_path, name):
+    assert not acted_on(entry(tmp_path / name))
+
+
+def test_each_name_counts_at_any_depth_and_none_by_its_last_part_alone(tmp_path):
+    names = (*PROTECTED, *NAMED)
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert acted_on(entry(tmp_path / "sub" / name))
+    apart = {os.path.basename(name) for name in names} - set(names)
+    (tmp_path / "flat").mkdir()
+    assert not any(acted_on(entry(tmp_path / "flat" / name)) for name in apart)
 
 
 def test_a_head_counts_where_the_rest_of_a_repository_is(tmp_path):

@@ -405,6 +405,18 @@ def test_a_bare_repository_is_protected_like_any_other(tree):
     assert {"store/x.git/hooks", "store/x.git/config"} <= names(tree, look(tree).protected)
 
 
+def test_what_direnv_evaluates_is_read_only_and_what_else_lies_beside_it_is_not(tree):
+    for name in (".direnv/flake-profile-1.rc", ".direnv/python-3.13/bin/python", "sub/.direnv/x.rc"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).touch()
+    found = look(tree)
+    assert ".direnv/flake-profile-1.rc" in names(tree, found.protected)
+    assert not {".direnv/python-3.13/bin/python", "sub/.direnv/x.rc"} & names(tree, found.protected)
+    assert "sub/.direnv/x.rc" in names(tree, found.watched)
+    (tree / ".direnv" / "flake-profile-2.rc").touch()
+    assert names(tree, made_since(found)) == {".direnv/flake-profile-2.rc"}
+
+
 def test_a_socket_that_a_program_listens_on_is_masked_and_a_leftover_is_not(tree):
     sockets = []
     deep = tree / ("d" * 120)
