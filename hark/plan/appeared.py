@@ -15,6 +15,7 @@ from hark.plan.repositories import kept
 
 MAX_ROOM: Final = 1 << 28
 """Bytes, about, for the paths of all folders that an agent left; names in them take none."""
+_NAMES: Final = (".git", "HEAD")
 _OWN: Final = ("/.git", "/HEAD")
 _SIGNS: Final = ("HEAD", "objects", "refs", "commondir", "config", "hooks")
 
@@ -37,7 +38,7 @@ def made_since(
     own: list[str] = []
     beyond: list[str] = []
     for entry in _walk_left(project.root, UNSEARCHED, unlisted, beyond, project.without):
-        if acted_on(entry) and (not project.is_granted or entry.name in (".git", "HEAD")):
+        if acted_on(entry) and (not project.is_granted or entry.name in _NAMES):
             if entry.path not in known:
                 found[entry.path] = 1
             git = os.path.dirname(entry.path) if entry.name == "HEAD" else entry.path
@@ -69,8 +70,10 @@ def _made_in(
     closed: list[str] = []
     for git in repositories:
         for entry in _walk_left(git, (), closed, beyond):
-            is_new = entry.path not in known and _is_changed_repository(entry, project)
-            if is_new or _is_new_link(entry, project):
+            is_new = entry.is_symlink() and _is_new_link(entry, project)
+            if not is_new and entry.name in _NAMES:
+                is_new = entry.path not in known and _is_changed_repository(entry, project)
+            if is_new:
                 yield entry.path
     unlisted += filter(project.changed_since, closed)
 
@@ -96,7 +99,7 @@ def _is_changed_repository(entry: os.DirEntry[str], project: Project) -> bool:
 
 def _is_new_link(entry: os.DirEntry[str], project: Project) -> bool:
     """Tell whether a link has appeared that git would write through in a repository: it makes HEAD alone."""
-    if not entry.is_symlink() or not project.changed_since(entry.path):
+    if not project.changed_since(entry.path):
         return False
     try:
         target = os.readlink(entry.path)
@@ -123,7 +126,7 @@ def _walk_left(
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.path in without:
+                    if without and entry.path in without:
                         continue
                     yield entry
                     if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:

@@ -79,3 +79,11 @@ def test_a_repository_among_packages_that_is_written_in_its_place_is_found(tree:
     before = known(tree)
     assert made_since(before) == {}
     assert str(git) in made_since(later(before))
+
+
+def test_a_repository_below_git_whose_head_is_a_link_is_found(tree: Path) -> None:
+    before = known(tree)
+    repository(tree / ".git" / "objects" / "evil")
+    (tree / ".git" / "objects" / "evil" / "HEAD").unlink()
+    (tree / ".git" / "objects" / "evil" / "HEAD").symlink_to("refs/heads/main")
+    assert f"{tree}/.git/objects/evil/HEAD" in made_since(later(before))
