@@ -17,7 +17,7 @@ from typing import Final
 
 from hark.bundle.store import runs_directory
 from hark.places import within
-from hark.repeatable.shim_library import digest
+from hark.repeatable.shim_library import SCRATCH, alone, digest
 
 _FOLDERS: Final = ("/usr/bin", "/usr/local/bin")
 _NAME: Final = re.compile(r"python3\.(\d+)")
@@ -77,48 +77,51 @@ def _kept(folder: str, interpreter: str, inside: str, source: bytes) -> tuple[st
         with open(path, "rb") as file:
             content = file.read()
     except FileNotFoundError:
-        content = _make(interpreter, inside, source)
-        _keep(path, content)
+        with alone(folder):
+            content = _made(path, interpreter, inside, source)
     tag, _, code = content.partition(b"\n")
     if not tag:
         raise ValueError(f"{interpreter} cannot compile it")
     return tag.decode("ascii"), code
 
 
-def _keep(path: str, content: bytes) -> None:
-    """Put it in its place whole; of several first runs at once each makes its own and keeps one."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    scratch = f"{path}.{os.getpid()}"
-    with open(scratch, "xb") as file:
-        file.write(content)
-    os.replace(scratch, path)
-
-
-def _make(interpreter: str, inside: str, source: bytes) -> bytes:
-    """Have an interpreter compile it: its tag, a line feed, the bytecode; empty where it cannot."""
-    import subprocess
+def _made(path: str, interpreter: str, inside: str, source: bytes) -> bytes:
+    """Return what another run has made meanwhile, or make it and put it in its place whole."""
     import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="hark-shim-") as scratch:
-        given, made = f"{scratch}/shim.py", f"{scratch}/shim.pyc"
-        with open(given, "wb") as file:
-            file.write(source)
-        try:
-            done = subprocess.run(
-                [interpreter, "-I", "-S", "-c", _COMPILE, given, made, inside],
-                cwd=scratch,
-                env={"PATH": ":".join(_FOLDERS), "LC_ALL": "C"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_TIMEOUT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return b""
-        if done.returncode or _TAG.fullmatch(done.stdout) is None:
-            return b""
-        try:
-            with open(made, "rb") as file:
-                return done.stdout + b"\n" + file.read(_MAX_BYTES)
-        except FileNotFoundError:
-            return b""
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+        return file.read()
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path), prefix=SCRATCH) as scratch:
+        content = _make(interpreter, inside, source, scratch)
+        with open(f"{scratch}/kept", "xb") as file:
+            file.write(content)
+        os.replace(f"{scratch}/kept", path)
+    return content
+
+
+def _make(interpreter: str, inside: str, source: bytes, scratch: str) -> bytes:
+    """Have an interpreter compile it: its tag, a line feed, the bytecode; empty where it cannot."""
+    import subprocess
+
+    given, made = f"{scratch}/shim.py", f"{scratch}/shim.pyc"
+    with open(given, "wb") as file:
+        file.write(source)
+    try:
+        done = subprocess.run(
+            [interpreter, "-I", "-S", "-c", _COMPILE, given, made, inside],
+            cwd=scratch,
+            env={"PATH": ":".join(_FOLDERS), "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return b""
+    if done.returncode or _TAG.fullmatch(done.stdout) is None:
+        return b""
+    try:
+        with open(made, "rb") as file:
+            return done.stdout + b"\n" + file.read(_MAX_BYTES)
+    except FileNotFoundError:
+        return b""

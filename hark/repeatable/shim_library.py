@@ -30,7 +30,8 @@ _FLAGS: Final = (
 )
 _LIBRARIES: Final = ("-ldl",)
 _TIMEOUT_S: Final = 300.0  # it takes a second where nothing else runs, and minutes have been seen
-_SCRATCH: Final = ".build-"
+SCRATCH: Final = ".build-"
+"""How the names of folders begin in which something is made."""
 _NAME_BYTES: Final = 12
 _NAME: Final = "clock"
 _INSTALL: Final = (
@@ -76,7 +77,7 @@ def library(environ: Mapping[str, str], writable: Iterable[str]) -> bytes:
                 f"there is no C compiler ({', '.join(COMPILERS)}) in {_FOLDERS[0]}; install one"
             )
         if kept is None and compiler is not None:
-            with _alone(folder):
+            with alone(folder):
                 kept = _kept(folder, stem, compiler) or _build(parts, compiler, folder, _name(stem, compiler))
         with open(str(kept), "rb") as file:
             return file.read()
@@ -136,7 +137,7 @@ def _kept(folder: str, stem: str, compiler: str | None) -> str | None:
 
 
 @contextlib.contextmanager
-def _alone(folder: str) -> Iterator[None]:
+def alone(folder: str) -> Iterator[None]:
     """Make the folder, and wait until nobody else builds in it; what builds left that were killed goes."""
     import shutil
 
@@ -145,7 +146,7 @@ def _alone(folder: str) -> Iterator[None]:
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
         for name in os.listdir(folder):
-            if name.startswith(_SCRATCH):
+            if name.startswith(SCRATCH):
                 shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
         yield
     finally:
@@ -155,7 +156,7 @@ def _alone(folder: str) -> Iterator[None]:
 def _build(parts: Mapping[str, bytes], compiler: str, folder: str, name: str) -> str:
     import tempfile
 
-    with tempfile.TemporaryDirectory(dir=folder, prefix=_SCRATCH) as scratch:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=SCRATCH) as scratch:
         os.mkdir(f"{scratch}/preload")
         for path, content in parts.items():
             with open(f"{scratch}/{path}", "wb") as file:

@@ -4,7 +4,9 @@ import importlib.util
 import marshal
 import os
 import stat
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -45,7 +47,7 @@ def test_it_is_made_once_for_each_source(environ: dict[str, str], monkeypatch: p
     first = bytecode.compiled(INSIDE, SOURCE, environ, ())
     made: list[bytes] = []
 
-    def make(interpreter: str, inside: str, source: bytes) -> bytes:
+    def make(interpreter: str, inside: str, source: bytes, scratch: str) -> bytes:
         made.append(source)
         return b"cpython-399\nother"
 
@@ -100,3 +102,26 @@ def test_a_place_that_cannot_be_written_costs_the_bytecode_and_nothing_else(envi
     Path(environ["XDG_STATE_HOME"]).write_text("no directory")
     assert bytecode.compiled(INSIDE, SOURCE, environ, ()) == {}
     assert os.path.isfile(environ["XDG_STATE_HOME"])
+
+
+def test_what_a_run_that_was_killed_left_of_making_it_goes_with_the_next_and_lies_nowhere_else(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        os._exit(9)  # nothing is taken away: as by SIGKILL
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    child = os.fork()
+    if child == 0:
+        try:
+            subprocess.run = killed
+            bytecode.compiled(INSIDE, SOURCE, environ, ())
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    kept = tmp_path / "state" / "hark" / "shims"
+    assert len(list(kept.iterdir())) == 1  # the control
+    bytecode.compiled(INSIDE, SOURCE, environ, ())
+    assert [path.suffix for path in kept.iterdir()] == [".pyc"]
+    assert list((tmp_path / "tmp").iterdir()) == []
