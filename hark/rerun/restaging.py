@@ -17,7 +17,6 @@ from typing import Final
 
 from hark.bundle.events import PolicyLoaded
 from hark.errors import BundleError, HarkError, PolicyError, ReplayError
-from hark.patch.world import unmarked
 from hark.places import contains, within
 from hark.plan import nesting, policy_file, project, toolservers
 from hark.plan.caller import home_of
@@ -99,6 +98,8 @@ def without_secrets(policy: Policy) -> Policy:
 
     Nothing that a bundle brings is the forker's word for any of these.
     """
+    from hark.patch.world import unmarked  # a fork's
+
     source = policy.source.removesuffix(policy_file.WITHOUT_SECRETS) + policy_file.WITHOUT_SECRETS
     return replace(unmarked(policy), source=source, secrets=(), mcp=())
 
