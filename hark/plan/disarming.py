@@ -166,11 +166,11 @@ def _way_in(path: str, project: Project) -> str | None:
 
 def _in_known(project: Project, home: str) -> Iterator[str]:
     """Yield what git obeys in repositories that were there, and was not there itself."""
-    before = {*project.protected, *project.masked}
+    before, watched = {*project.protected, *project.masked}, frozenset(project.watched)
     for git in _tops(project):
         yield from (path for path in kept(git) if path not in project.repositories and os.path.islink(path))
     for path in _obeyed(project, home):
-        if path in before or path not in project.watched:
+        if path in before or path not in watched:
             continue
         link = link_on(project.root, path)
         if link is not None and project.changed_since(link):

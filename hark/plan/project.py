@@ -6,6 +6,7 @@ the agent makes itself holds nothing it does not know. Installed packages are no
 """
 
 import contextlib
+import glob
 import os
 import stat
 import time
@@ -115,10 +116,7 @@ def survey(
     root = os.path.realpath(root)
     _check_root(root, os.path.realpath(home))
     masked: list[str] = []
-    watched = [f"{root}/{name}" for name in PROTECTED]
-    if not os.path.isdir(f"{root}/.git"):
-        watched.append(f"{root}/.git")  # a file of that name sends git elsewhere
-    watched.append(f"{root}/HEAD")  # without a sound .git the project itself could pass for a bare repository
+    watched = dict.fromkeys(_at_the_top(root))
     deeper: list[str] = []
     seen: set[str] = set()
     repositories: set[str] = set()
@@ -139,17 +137,17 @@ def survey(
         elif entry.name == ".git":
             services += (here := services_in(entry.path))
             masked += here
-            watched += _repository(entry, root, home, reading)
+            watched |= dict.fromkeys(_repository(entry, root, home, reading))
             deeper += [f"{entry.path}/{name}" for name in COMPARED]
             repositories.update(kept(entry.path))
             if not entry.is_dir(follow_symlinks=False):
                 ways[entry.path] = way_of(entry.path)
         elif acting and entry.name == "HEAD":
-            watched += _obeyed(os.path.dirname(entry.path), os.path.dirname(entry.path), root, home, reading)
+            watched |= dict.fromkeys(_repository(entry, root, home, reading))
             deeper.append(entry.path)
             repositories.update(kept(os.path.dirname(entry.path)))
         elif acting and entry.path not in watched:
-            (watched if entry.path.startswith(f"{root}/.direnv/") else deeper).append(entry.path)
+            deeper.append(entry.path)
     ways |= {path: text_of(path) for path in backlinks(repositories)}
     named = _named(root, mask)
     named += aliases(root, named)
@@ -158,7 +156,8 @@ def survey(
     files, folders = led_to(watched, root)
     deeper += folders
     guarded = tuple(path for path in dict.fromkeys((*watched, *files)) if path not in excepted)
-    shown = [path for path in guarded if os.path.lexists(path) and path not in (*masked, *named)]
+    covered = {*masked, *named}
+    shown = [path for path in guarded if os.path.lexists(path) and path not in covered]
     shown += aliases(root, shown)
     unmasked = {f"{root}/{name}" for name in unmask}
     hidden = tuple(sorted((set(masked) - unmasked) | set(named)))
@@ -241,12 +240,24 @@ def _changed_at(path: str) -> int:
         return 0
 
 
+def _at_the_top(root: str) -> Iterator[str]:
+    """Yield what is protected in every project, whether it is there or not."""
+    yield from (f"{root}/{name}" for name in PROTECTED)
+    yield from sorted(glob.glob(f"{glob.escape(root)}/.direnv/*.rc"))
+    if not os.path.isdir(f"{root}/.git"):
+        yield f"{root}/.git"  # a file of that name sends git elsewhere
+    yield f"{root}/HEAD"  # without a sound .git the project itself could pass for a bare repository
+
+
 def _repository(entry: os.DirEntry[str], root: str, home: str, reading: Reading) -> list[str]:
-    """List what git obeys by itself because of this `.git`, as far as it lies in the project."""
+    """List what git obeys because of this `.git` or HEAD, as far as it lies in the project."""
+    folder = os.path.dirname(entry.path)
+    if entry.name == "HEAD":
+        return _obeyed(folder, folder, root, home, reading)
     if not entry.is_dir(follow_symlinks=False):
         through = obeyed_through(entry.path, home, reading)
         return [entry.path, *(path for path in through if path.startswith(f"{root}/"))]
-    return _obeyed(entry.path, os.path.dirname(entry.path), root, home, reading)
+    return _obeyed(entry.path, folder, root, home, reading)
 
 
 def _obeyed(git: str, worktree: str, root: str, home: str, reading: Reading) -> list[str]:
@@ -301,11 +312,19 @@ def changes(watched: tuple[str, ...], before: dict[str, bytes], after: dict[str,
     The values are numbers of files. git's own samples, which nothing runs, do not count.
     """
     changed: dict[str, list[str]] = {}
+    places = {path: number for number, path in reversed(tuple(enumerate(watched)))}
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name) and not name.endswith(".sample"):
-            top = next((path for path in watched if contains(path, name)), name)
+            above = [path for path in (name, *_above(name)) if path in places]
+            top = min(above, key=places.__getitem__, default=name)
             changed.setdefault(top, []).append(name)
     return {names[0] if len(names) == 1 else top: len(names) for top, names in changed.items()}
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders that a path is in, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def belongs_to_system(path: str) -> bool:

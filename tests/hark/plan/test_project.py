@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -415,6 +416,26 @@ def test_what_direnv_evaluates_is_read_only_and_what_else_lies_beside_it_is_not(
     assert "sub/.direnv/x.rc" in names(tree, found.watched)
     (tree / ".direnv" / "flake-profile-2.rc").touch()
     assert names(tree, made_since(found)) == {".direnv/flake-profile-2.rc"}
+
+
+def test_as_many_changes_as_an_agent_can_make_are_each_looked_up_once():
+    """In a process of its own: at 43 ns for each pair of names this took seven minutes."""
+    script = (
+        "from hark.plan.project import changes\n"
+        "watched = tuple(f'/p/d{number}/CLAUDE.md' for number in range(100_000))\n"
+        "print(len(changes(watched, dict.fromkeys(watched, b'1'), dict.fromkeys(watched, b'2'))))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout == "100000\n"
+
+
+def test_a_change_is_told_by_the_first_watched_path_that_it_lies_in():
+    before = {"/p/a/b/x": b"1", "/p/a/b/y": b"1", "/p/ab": b"1"}
+    after = dict.fromkeys(before, b"2")
+    assert changes(("/p/a", "/p/a/b", "/p/ab"), before, after) == {"/p/a": 2, "/p/ab": 1}
+    assert changes(("/p/a/b", "/p/a"), before, after) == {"/p/a/b": 2, "/p/ab": 1}
 
 
 def test_a_socket_that_a_program_listens_on_is_masked_and_a_leftover_is_not(tree):
