@@ -1,7 +1,9 @@
-"""What git goes on with when it is told to continue: a rebase, or picks, that were begun.
+"""What git goes on with: a rebase or picks that were begun, a conflict, the branch that it is on.
 
-An agent may leave such behind, and its `exec` lines run at the caller's `git rebase --continue`. Always: what
-is not known to run nothing is not harmless. Renamed, it can be aborted and no more continued.
+An agent may leave such behind: its `exec` lines run at the caller's `git rebase --continue`, its `MERGE_RR`
+has `git commit` read any file into the repository, and a branch whose name leads out of it has `git commit`
+write there. Always: what is not known to do nothing of the kind is not harmless. Renamed, what was begun can
+be aborted and no more continued.
 """
 
 import os
@@ -45,8 +47,47 @@ _READ: Final[Mapping[str, Callable[[str], bool]]] = {
 }
 
 
+_REF: Final = re.compile(r"ref:\s*refs(?:/(?!\.)[^\x00-\x20~^:?*\[\\\x7f/]+)+\s*")
+"""As git-check-ref-format(1) has names, but for what `_is_ref` looks at."""
+_HASH: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\s*")
+_HEADS: Final = (
+    "ORIG_HEAD",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "BISECT_HEAD",
+    "AUTO_MERGE",
+)
+
+
+def _is_ref(text: str) -> bool:
+    """Tell whether a name of a commit leads to a branch or the like of this repository, if to any name."""
+    if not text.startswith("ref:"):
+        return True
+    return _REF.fullmatch(text) is not None and not any(one in text for one in ("..", "@{", ".lock/", "./"))
+
+
+def _is_head(text: str) -> bool:
+    return _HASH.fullmatch(text) is not None or (text.startswith("ref:") and _is_ref(text))
+
+
+def _refs(git: str) -> Iterator[str]:
+    """Yield the names of commits that lead elsewhere: git follows them when it commits."""
+    for name in _HEADS:
+        if not _is_ref(text_of(f"{git}/{name}")):
+            yield f"{git}/{name}"
+    for folder, _, names in os.walk(f"{git}/refs"):
+        yield from (path for name in names if not _is_ref(text_of(path := f"{folder}/{name}")))
+
+
 def ill(git: str) -> Iterator[str]:
-    """Yield what git would run something of, in the directory of a repository or a worktree."""
+    """Yield what leads git astray, in the directory of a repository or a worktree."""
+    if os.path.lexists(f"{git}/MERGE_RR"):
+        yield f"{git}/MERGE_RR"
+    if os.path.lexists(f"{git}/HEAD") and not _is_head(text_of(f"{git}/HEAD")):
+        yield f"{git}/HEAD"
+    yield from _refs(git)
     for name, is_harmless in _READ.items():
         path = f"{git}/{name}"
         if os.path.lexists(path):

@@ -1,5 +1,7 @@
 """What git would go on with runs nothing, or is found."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,12 @@ from hark.plan.unfinished import ill
 TODO, OPTS = "rebase-merge/git-rebase-todo", "sequencer/opts"
 
 HARMLESS = [
+    ("HEAD", "ref: refs/heads/main\n"),
+    ("HEAD", "ref: refs/heads/a.b/c-d_e@f\n"),
+    ("HEAD", f"{'0123456789' * 4}\n"),
+    ("ORIG_HEAD", f"{'a' * 64}\n"),
+    ("refs/remotes/origin/HEAD", "ref: refs/remotes/origin/main\n"),
+    ("refs/heads/a/b", f"{'a' * 40}\n"),
     (TODO, ""),
     (TODO, "pick 1234567 a change\nf 89abcde\nlabel x\nmerge -C 12 x # y\n\n# exec in a comment\n"),
     (TODO, "; another sign for comments\n  pick 1\n\tnoop\n"),
@@ -16,6 +24,16 @@ HARMLESS = [
     (OPTS, "[options]\n\tno-commit = true\n\tstrategy = recursive\n\tstrategy-option = theirs\n"),
 ]
 ILL = [
+    ("HEAD", "ref: refs/heads/../../../../home/.bashrc\n"),
+    ("HEAD", "ref: ../../home/.bashrc\n"),
+    ("HEAD", "ref: /home/.bashrc\n"),
+    ("HEAD", "ref: refs/heads/.hidden\n"),
+    ("HEAD", "ref: refs/heads//x\n"),
+    ("HEAD", ""),
+    ("HEAD", "main\n"),
+    ("ORIG_HEAD", "ref: refs/../../x\n"),
+    ("refs/heads/a/b", "ref: refs/heads/../../../x\n"),
+    ("MERGE_RR", f"{'a' * 40}\t../../home/.ssh/id_rsa\0"),
     (TODO, "pick 1\nexec touch ran\n"),
     (TODO, "  x\ttouch ran"),
     (TODO, "later-command x\n"),
@@ -28,7 +46,7 @@ ILL = [
 
 
 def left(git: Path, name: str, text: str) -> list[str]:
-    (git / name).parent.mkdir()
+    (git / name).parent.mkdir(parents=True, exist_ok=True)
     (git / name).write_text(text)
     return list(ill(str(git)))
 
@@ -47,3 +65,33 @@ def test_a_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "sequencer").mkdir()
     (tmp_path / "sequencer" / "opts").symlink_to("x")
     assert list(ill(str(tmp_path))) == [f"{tmp_path}/sequencer/opts"]
+
+
+@pytest.mark.parametrize("kind", ["resolved", "branch"])
+def test_what_is_found_has_git_read_or_write_outside_of_the_repository(tmp_path: Path, kind: str) -> None:
+    """The control of the above: git itself, which is told nothing of it."""
+    tree, outside = tmp_path / "tree", tmp_path / "key"
+    outside.write_text("<<<<<<<\na\n=======\nb\n>>>>>>>\n")
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def git(*words: str) -> None:
+        told = ["git", "-c", "user.name=ann", "-c", "user.email=ann@example", *words]
+        subprocess.run(told, cwd=tree, env=env, check=True, capture_output=True)
+
+    tree.mkdir()
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    if kind == "branch":
+        (tree / ".git/HEAD").write_text("ref: refs/heads/../../../written\n")
+        assert list(ill(str(tree / ".git"))) == [f"{tree}/.git/HEAD"]
+        git("commit", "-q", "--allow-empty", "-m", "second")
+        assert (tree / "written").exists()
+        return
+    preimage = tree / ".git/rr-cache" / ("a" * 40) / "preimage"
+    preimage.parent.mkdir(parents=True)
+    preimage.write_text("<<<<<<<\na\n=======\nb\n>>>>>>>\n")
+    outside.write_text("a private key\n")
+    (tree / ".git/MERGE_RR").write_text(f"{'a' * 40}\t../key\0")
+    assert list(ill(str(tree / ".git"))) == [f"{tree}/.git/MERGE_RR"]
+    git("commit", "-q", "--allow-empty", "-m", "second")
+    assert (preimage.parent / "postimage").read_text() == "a private key\n"
