@@ -27,7 +27,7 @@ def writing(path: str, mode: int) -> Iterator[BinaryIO]:
     except OSError as error:
         raise _named(error, path) from None
     try:
-        with _opened(directory, name, mode) as file:
+        with writing_in(directory, name, mode) as file:
             yield file
     except OSError as error:
         raise _named(error, path) from None
@@ -36,7 +36,8 @@ def writing(path: str, mode: int) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _opened(directory: int, name: str, mode: int) -> Iterator[BinaryIO]:
+def writing_in(directory: int, name: str, mode: int) -> Iterator[BinaryIO]:
+    """Give the file to be written in a directory that is held open. Raises OSError."""
     try:
         descriptor = os.open(".", _NAMELESS, mode, dir_fd=directory)
     except OSError as error:

@@ -10,7 +10,7 @@ that was checked, or stays in the store.
 import errno
 import os
 import stat
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 
 from hark.errors import PolicyError, RecordError
 
@@ -92,15 +92,24 @@ class Destination:
             raise ValueError("its directory is not the one that was there before the run")
 
     def _copy(self, source: str) -> None:
-        """Copy to a file that must be new, and have it on the disk; a copy that fails is removed."""
+        """Copy to a file that must be new; it has its name once it is on the disk, where that is possible."""
+        from hark.newfile import writing_in
+
+        try:
+            with writing_in(self._directory, self._name, 0o600) as writer:
+                os.fchmod(writer.fileno(), 0o600)  # whatever the umask
+                _pour(source, writer)
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                raise
+            self._copy_by_name(source)
+
+    def _copy_by_name(self, source: str) -> None:
+        """Copy where nothing can be linked; a copy that fails is removed, unless the process is killed."""
         out = self._create()
         try:
-            with open(source, "rb") as reader, os.fdopen(out, "wb") as writer:
-                import shutil  # where a link across file systems is none
-
-                shutil.copyfileobj(reader, writer, COPY_BYTES)
-                writer.flush()
-                os.fsync(writer.fileno())
+            with os.fdopen(out, "wb") as writer:
+                _pour(source, writer)
         except BaseException:
             self._remove()
             raise
@@ -134,6 +143,15 @@ def deliver(source: str, destination: str) -> None:
         place.deliver(source)
     finally:
         place.close()
+
+
+def _pour(source: str, writer: BinaryIO) -> None:
+    import shutil  # where a link across file systems is none
+
+    with open(source, "rb") as reader:
+        shutil.copyfileobj(reader, writer, COPY_BYTES)
+    writer.flush()
+    os.fsync(writer.fileno())
 
 
 def _parent(path: str) -> str:

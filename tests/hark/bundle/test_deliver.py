@@ -46,6 +46,23 @@ def test_the_bundle_moves_to_another_file_system(source):
         os.unlink(destination)
 
 
+def test_on_another_file_system_it_has_its_name_when_it_is_whole_and_not_before(source, monkeypatch):
+    """A process that is killed amid the copy leaves nothing there, and the bundle in the store."""
+    destination, poured, seen = f"/dev/shm/hark-test-{os.getpid()}.hark", shutil.copyfileobj, []
+
+    def pour(reader, writer, size):
+        poured(reader, writer, size)
+        seen.append(os.path.exists(destination))
+
+    monkeypatch.setattr(shutil, "copyfileobj", pour)
+    try:
+        deliver(str(source), destination)
+        assert os.path.getsize(destination) == 6000
+    finally:
+        os.unlink(destination)
+    assert seen == [False]
+
+
 @pytest.mark.parametrize("cross", [False, True])
 def test_nothing_that_exists_is_overwritten(tmp_path, source, monkeypatch, cross):
     if cross:
