@@ -175,6 +175,7 @@ def test_while_the_job_is_stopped_nothing_inside_goes_on_and_fg_has_all_of_it_go
         try:
             one.until("agent-ready")
             until(one.raw)
+            until(lambda: _grows(ticks))  # until then it may be of the group that the terminal stops
             one.type("\x1a")
             one.until("job-stopped")
             if held:

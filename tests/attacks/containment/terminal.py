@@ -7,7 +7,8 @@ import signal
 import time
 from pathlib import Path
 
-from launcher import kernel, supervise
+from launcher import kernel
+from launcher import launch as launching
 from launcher.launch import launch
 from tests.attacks.containment.programs import CALLER
 from tests.attacks.registry import Outcome, add
@@ -40,8 +41,8 @@ def _shell(folder: Path, stream: int, *, terminal: bool) -> None:
         argv = (SYSTEM_PYTHON, "-I", "-c", SPY, str(stream))
         if not terminal:
             # The two defences that come before the private terminal go as well.
-            without(supervise, "empty_input_in_background")()
-            without(supervise, "write_only_terminals")()
+            without(launching, "empty_input_in_background")()
+            without(launching, "write_only_terminals")()
         with launch(plan(folder, argv, terminal=terminal)) as boundary:
             boundary.start()
             boundary.wait()
