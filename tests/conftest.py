@@ -22,6 +22,13 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name what is binary by its length: packed, it holds the time, and workers must find the same tests."""
+    if not isinstance(val, bytes) or (val.isascii() and val.decode().isprintable()):
+        return None
+    return f"{argname}-{len(val)}-bytes"
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests of tiers `attack` and `e2e` fail where the host cannot run them; they are never skipped."""
     if item.get_closest_marker("attack") or item.get_closest_marker("e2e"):

@@ -1,5 +1,6 @@
 """Rules of the house that a machine can check, each beside a tree that breaks it."""
 
+import gzip
 import importlib.metadata
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import pytest_make_parametrize_id
 from tests.support import tree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -143,3 +145,11 @@ def test_an_import_that_breaks_a_contract_is_seen(tmp_path: Path, contract: str)
     with (tmp_path / path).open("a") as file:
         file.write(f"{line}\n")
     assert "0 kept, 1 broken" in lint_imports(tmp_path, contract)
+
+
+def test_a_parameter_that_holds_the_time_does_not_name_its_test() -> None:
+    """Else the workers of one run, which collect a second apart, find other tests, and none is run."""
+    names = {pytest_make_parametrize_id(gzip.compress(b"x", mtime=second), "body") for second in range(3)}
+    assert names == {"body-21-bytes"}
+    assert pytest_make_parametrize_id(b"text", "body") is None
+    assert pytest_make_parametrize_id("text", "body") is None
