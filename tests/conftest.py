@@ -23,10 +23,10 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name what is binary by its length: packed, it holds the time, and workers must find the same tests."""
+    """Number what is binary: it may hold the time, or a key, and workers must find the same tests."""
     if not isinstance(val, bytes) or (val.isascii() and val.decode().isprintable()):
         return None
-    return f"{argname}-{len(val)}-bytes"
+    return f"{argname}-bytes"  # pytest puts a number behind those that are alike
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
