@@ -34,7 +34,8 @@ def may_be_packed(headers: Headers) -> bool:
 
 def was_there(headers: Headers, age_s: float) -> bool:
     """Tell whether a body was there, by its server's clock, before a run that is so many seconds old."""
-    changed, now = _date(headers, b"last-modified"), _date(headers, b"date")
+    changed = _date(headers, b"last-modified")
+    now = None if changed is None else _date(headers, b"date")  # of most answers neither is read
     return changed is not None and now is not None and (now - changed).total_seconds() > age_s + MARGIN_S
 
 
