@@ -7,6 +7,7 @@ import errno
 import os
 import socket
 import stat
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -93,12 +94,17 @@ NAMED: Final = (
     ".lazy.lua",
 )
 """Ends of paths that others act on too, and that an agent may have to change: only named at the end."""
-_ENDINGS: Final[dict[str, tuple[str, ...]]] = {
-    os.path.basename(last): tuple(
-        f"/{name}" for name in (*PROTECTED, *NAMED) if os.path.basename(name) == os.path.basename(last)
-    )
-    for last in (*PROTECTED, *NAMED)
-}
+
+
+def _by_last_part(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    ends: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        last = os.path.basename(name)
+        ends[last] = (*ends.get(last, ()), f"/{name}")
+    return ends
+
+
+_ENDINGS: Final = _by_last_part((*PROTECTED, *NAMED))
 """By the last part of a name, which most names in a project have not."""
 
 
