@@ -106,7 +106,7 @@ class Anew(Ending):
             return
         way = self._request_body
         try:
-            passed = way.sent.whole(way.checked.whole(body))
+            passed = yield from self._through(way.sent, way.checked.whole(body), whole=True)
         except StoppedError as stopped:
             yield from self._refuse_body(stopped.reason)
             return

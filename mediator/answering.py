@@ -9,6 +9,7 @@ from typing import Final
 
 from mitmproxy import http
 from mitmproxy.proxy import commands
+from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
@@ -131,7 +132,7 @@ class Answering(Streaming):
         if self._server is not Server.BODY or not data:  # HTTP/2 has frames of padding alone
             return
         try:
-            passed = self._looked_at(data)
+            passed = yield from self._looked_at(data)
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return
@@ -139,13 +140,13 @@ class Answering(Streaming):
         if self._answer_body.waiting:
             yield from self._wait_a_moment()
 
-    def _looked_at(self, data: bytes) -> bytes:
+    def _looked_at(self, data: bytes) -> CommandGenerator[bytes]:
         """Return what may pass of a piece: of a whole body all, and nothing of it has to be held back."""
         if self._over:
             raise StoppedError("more of a body than was announced")
         self._over = self._whole == len(data)
         self._whole = None
-        return self._answer_body.whole(data) if self._over else self._answer_body.feed(data)
+        return (yield from self._through(self._answer_body, data, whole=self._over))
 
     def _release(self) -> Commands:
         """Pass on what waited: nothing came that would make a credential of it."""
@@ -166,7 +167,7 @@ class Answering(Streaming):
             return
         try:
             if not self._over:
-                for piece in _pieces(self._answer_body.finish()):
+                for piece in _pieces((yield from self._last_of(self._answer_body))):
                     yield from self._pass(piece)
             if self._watch is not None:
                 self._watch.finish()
@@ -189,6 +190,9 @@ class Answering(Streaming):
             yield from self._finish()
         else:
             yield from self._answered_early()
+
+    def _last_of(self, body: bodies.Chain) -> CommandGenerator[bytes]:
+        return (yield from self._sliced(body.finish)) if body.is_slow() else body.finish()
 
     def _answered_early(self) -> Commands:
         """The server answered before it had read the request (413): the rest is not sent any more."""

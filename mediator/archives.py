@@ -64,6 +64,10 @@ class Files:
         """Tell whether it is such a file; None while that is not known."""
         return None if self._first is not None else self._packed is not None
 
+    def unpacks(self, data: bytes) -> bool:
+        """Tell whether more than what came may be looked at."""
+        return self._packed is not None if self._first is None else kind_of(self._first + data) != b""
+
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass. Raises FoundError and PackedError."""
         if self._first is not None:

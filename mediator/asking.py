@@ -133,7 +133,7 @@ class Asking(Anew):
                 return
             if self._upstream is None:
                 return
-            passed = self._request_body.sent.feed(checked)
+            passed = yield from self._through(self._request_body.sent, checked)
         except StoppedError as stopped:
             yield from self._refuse_body(stopped.reason)
             return
@@ -176,7 +176,7 @@ class Asking(Anew):
         way = self._request_body
         try:
             body = way.checked.whole(body)
-            passed = way.sent.whole(body)
+            passed = yield from self._through(way.sent, body, whole=True)
         except StoppedError as stopped:
             self._record_request(body, streamed=False, sent=False)
             yield from self._refuse_body(stopped.reason)

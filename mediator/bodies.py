@@ -24,6 +24,7 @@ from mediator.minting import Mint, MintedText
 from mediator.parts import Cut, Part, head_of
 from mediator.scan import FoundError
 from mediator.sightings import cookies_in, sighting_in
+from mediator.sliced import is_slow, slices
 from mediator.stored import may_be_packed, unmeasured, was_named, was_there
 from mediator.substitution import MessageText, RequestText, place_of
 from mediator.transcript import Headers
@@ -92,6 +93,11 @@ class Chain:
             else:
                 data = (stage.feed(data) if data else b"") + stage.finish()
         return data
+
+    def is_slow(self, data: bytes = b"") -> bool:
+        """Tell whether `data`, or without it what is still held, should be looked at in slices."""
+        told = [stage for stage in self._stages if isinstance(stage, _Told)]
+        return bool(told) and (is_slow(data) or any(stage.unpacks(data) for stage in told))
 
     @property
     def waiting(self) -> bool:
@@ -252,11 +258,12 @@ class Across:
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece of a message and return it. Raises StoppedError."""
-        together = self._seen + data
-        found = self._broker.real_value_in(together)
-        if found is not None:
-            raise StoppedError(echoed(found, self._link))
-        self._seen = together[-self._broker.longest :] if self._broker.longest else b""
+        for part in slices(data):
+            together = self._seen + part
+            found = self._broker.real_value_in(together)
+            if found is not None:
+                raise StoppedError(echoed(found, self._link))
+            self._seen = together[-self._broker.longest :] if self._broker.longest else b""
         return data
 
     def release(self) -> bytes:
@@ -338,6 +345,10 @@ class _Told:
     @property
     def waiting(self) -> bool:
         return self._way.waiting
+
+    def unpacks(self, data: bytes) -> bool:
+        """Tell whether more than `data` may be looked at."""
+        return self._way.unpacks(data)
 
     def feed(self, data: bytes) -> bytes:
         with self._stopping:

@@ -15,7 +15,7 @@ from mediator.text import clipped
 
 MAX_CODINGS: Final = 3  # nobody packs twice; the attack is to pack once more than is looked at
 MAX_RATIO: Final = 1200  # deflate makes 1032 of one byte at most; beyond that it is packed twice, or a bomb
-MANY: Final = 16 << 20  # bytes, some seconds of one processor at the worst, in which nobody else has a turn
+MANY: Final = 16 << 20  # bytes, some seconds of one processor at the worst, in slices (`mediator.sliced`)
 MANY_RATIO: Final = 64  # beyond `MANY`: text has 3 to 30. So no read of 256 KiB makes more than that
 FREE: Final = 8 << 20  # brotli and zstd make so much of a few bytes, and honest texts do not
 _PLAIN: Final = frozenset((b"", b"identity"))

@@ -31,7 +31,7 @@ from mediator.fields import kept_by_servers
 from mediator.grants import Held, held_of, pair_of
 from mediator.placeholders import check_placeholder, check_value, placeholder_for
 from mediator.scan import FoundError, StreamSwap, Table
-from mediator.spelling import WIDEST, Place, folded, normal
+from mediator.spelling import WIDEST, Place, normal, unfolded
 from mediator.text import clipped
 
 __all__ = ["Broker", "Injected", "InjectedTarget", "Injection", "Refused", "check_value", "placeholder_for"]
@@ -336,8 +336,8 @@ class Broker:
         values = b"".join([value for _, value in fields])
         parts = b"\n".join(chain.from_iterable(fields))
         text = parts + b"\1" + values  # which is in no value, however it is spelled
-        whole = folded(text)
-        return self._values.has(normal(text)) or (whole is not None and self._values.has(normal(whole[0])))
+        whole = unfolded(text)
+        return self._values.has(normal(text)) or (whole is not None and self._values.has(normal(whole)))
 
     def refusal(self, found: FoundError) -> Refused:
         """Say why something with a placeholder in it is not sent."""

@@ -68,6 +68,10 @@ class AnswerBody:
         """Tell whether so little is held that it should pass after a moment."""
         return self._text.waiting
 
+    def unpacks(self, _data: bytes) -> bool:
+        """Tell whether more than what came may be looked at."""
+        return self._way is not None
+
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass."""
         return (self._way or self._text).feed(data)
@@ -101,6 +105,10 @@ class Watched:
         self._packed = Unpacking(codings, self._look)
         self._outside = broker.stopping(from_agent=False)
         self._kept = b""
+
+    def unpacks(self, _data: bytes) -> bool:
+        """Tell whether more than what came may be looked at."""
+        return True
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass: nothing that a value begins in, until that is none."""

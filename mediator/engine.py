@@ -27,6 +27,7 @@ from mediator.held import Room, for_files
 from mediator.ledger import Ledger
 from mediator.link import Link
 from mediator.mcp.sessions import Sessions
+from mediator.slices import Slices
 from mediator.sniff import Http, Tls
 from mediator.standing import Grounds, Standing
 from mediator.transport import Streams, reset
@@ -75,6 +76,7 @@ class Engine:
         self._open: dict[AgentConnection | Tunnel, Grounds | None] = {}
         self._room = Room()
         self._files = for_files()
+        self._slices = Slices()
         self._began = time.monotonic_ns()
         self._sessions = Sessions()
 
@@ -127,6 +129,7 @@ class Engine:
             sessions=self._sessions,
             room=self._room,
             files=self._files,
+            slices=self._slices,
             began=self._began,
             process=CALLER.get().pid,
             playback=self._config.playback,

@@ -29,6 +29,10 @@ class Entire:
         if isinstance(way, Watched) and not self._held.expect(MAX_TEXT):
             raise PackedError(f"{ASKED_NOT_TO}: {TOO_MANY}")
 
+    def unpacks(self, _data: bytes) -> bool:
+        """Tell whether more than what came may be looked at."""
+        return True
+
     def feed(self, data: bytes) -> bytes:
         """Take a piece and hold what comes of it."""
         passed = self._way.feed(data)

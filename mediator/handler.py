@@ -33,7 +33,7 @@ from mediator.gated import BACKLOG_POLL_S, Gated
 from mediator.http import AgentHttp, Drained
 from mediator.link import Link
 from mediator.playback.answer import TurnHook
-from mediator.settled import SettledHook
+from mediator.settled import SettledHook, SlicedHook
 from mediator.tls import AgentContexts, AgentTls, Below, check_name
 from mediator.transport import (
     BACKED_UP,
@@ -118,6 +118,8 @@ class AgentConnection(ConnectionHandler):
         """Whether something that was written may still wait for its socket."""
         self._watched: dict[Connection, asyncio.Task[None]] = {}
         self._clearing: set[asyncio.Task[None]] = set()
+        self._slicing: set[asyncio.Task[None]] = set()
+        """What searches a body in slices, while that exchange waits."""
         gated = Gated(first, reader, full=self._full, take=partial(self._take, client), most=READ_LIMIT)
         self.transports[client] = ConnectionIO(reader=cast(asyncio.StreamReader, gated), writer=writer)
         Below(context)
@@ -146,8 +148,11 @@ class AgentConnection(ConnectionHandler):
     async def delivered(self) -> None:
         """Wait until what was written has left for the agent, where the connection ended in order.
 
-        What was cut is not waited for: it is about to be reset.
+        What was cut is not waited for: it is about to be reset. A body that is searched is, for the record to
+        have who ended it.
         """
+        while self._slicing and not self._crashed:
+            await asyncio.wait(self._slicing)
         if self._crashed:
             return
         if not self.client.error and not await closed(self._agent):
@@ -262,7 +267,10 @@ class AgentConnection(ConnectionHandler):
                 half = isinstance(command, commands.CloseTcpConnection) and command.half_close
                 self.close_connection(command.connection, half)
             case commands.StartHook():
-                self._task(self.hook_task(command), f"hook {command.name}", keep=True)
+                waited = self._task(self.hook_task(command), f"hook {command.name}", keep=True)
+                if isinstance(command, SlicedHook):
+                    self._slicing.add(waited)
+                    waited.add_done_callback(self._slicing.discard)
             case commands.ConnectionCommand() | commands.Log():
                 pass  # it has been closed; and nobody is told what layers say
             case _:
@@ -283,6 +291,8 @@ class AgentConnection(ConnectionHandler):
             case "tls_failed_client", [TlsData() as data]:
                 self._distrusted(data.conn.error or "")
                 await self._link.ledger.settled()
+            case SlicedHook.name, _ if isinstance(hook, SlicedHook):
+                await self._sliced(hook)
             case SettledHook.name, _ if isinstance(hook, SettledHook):
                 await self._link.ledger.settled()
                 if self._link.playback is not None and hook.turn is not None:
@@ -292,6 +302,12 @@ class AgentConnection(ConnectionHandler):
                 hook.granted = await self._link.playback.turn(hook.part)
             case _:
                 pass
+
+    async def _sliced(self, hook: SlicedHook) -> None:
+        try:
+            hook.result = await self._link.slices.carry(hook.work, wanted=lambda: not self._crashed)
+        except Exception as error:  # noqa: BLE001  # the layer raises it
+            hook.error = error
 
     async def hook_task(self, hook: commands.StartHook) -> None:
         """As of mitmproxy's; and tell when what was let in has been written."""

@@ -128,15 +128,16 @@ class AgentHttp(HttpLayer):
         return waiting > MAX_FRAMES
 
     def holds_up(self, server: Connection) -> bool:
-        """Tell whether the agent takes an exchange's answer too slowly for more of it to be read.
+        """Tell whether an answer is searched, or taken by the agent, too slowly for more of it to be read.
 
         Only for a server that speaks HTTP/1; in HTTP/2 it is told by its windows.
         """
         agent = self.connections.get(self.context.client)
-        if not h2.is_agent_side(agent) or server.alpn == h2.ALPN:
+        if server.alpn == h2.ALPN:
             return False
+        flow = agent.flow if h2.is_agent_side(agent) else None
         return any(
-            agent.flow.waiting(exchange.stream_id) > BACKED_UP
+            exchange.backlog or (flow is not None and flow.waiting(exchange.stream_id) > BACKED_UP)
             for exchange in self.exchanges
             if exchange.upstream is server
         )
@@ -175,7 +176,11 @@ class AgentHttp(HttpLayer):
                 yield command
             elif kind is SendHttp:
                 sent: SendHttp = command  # type: ignore[assignment]  # no call of `cast`: thirty a request
-                yield from self.event_to_child(self.connections[sent.connection], sent.event)
+                spoken = self.connections.get(sent.connection)
+                if spoken is not None:
+                    yield from self.event_to_child(spoken, sent.event)
+                elif sent.connection.state is not ConnectionState.CLOSED:  # else it closed while one waited
+                    raise RuntimeError("a message for a connection that nobody speaks on")
             elif kind is ReceiveHttp:
                 yield from self._received(command.event)  # type: ignore[attr-defined]
             elif direct and command.blocking is True:
@@ -334,10 +339,11 @@ class AgentHttp(HttpLayer):
         return max(waits, self._unsent(server)) > BACKED_UP  # who has wide windows need not read either
 
     def _stuck_at_agent(self, spoken: "UpstreamHttp2", ours: int) -> bool:
-        agent = self.connections.get(self.context.client)
-        return h2.is_agent_side(agent) and (
-            agent.flow.waiting(spoken.their_stream_id.get(ours, 0)) > BACKED_UP
-        )
+        agent, stream_id = self.connections.get(self.context.client), spoken.their_stream_id.get(ours, 0)
+        exchange = cast(Exchange | None, self.streams.get(stream_id))
+        if exchange is not None and exchange.backlog:
+            return True  # what came before is searched still
+        return h2.is_agent_side(agent) and agent.flow.waiting(stream_id) > BACKED_UP
 
     def _malformed(self, why: str) -> None:
         link = self._link

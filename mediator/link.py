@@ -13,6 +13,7 @@ from mediator.credentials import Broker
 from mediator.held import Room, for_files
 from mediator.ledger import Ledger
 from mediator.mcp.sessions import Sessions
+from mediator.slices import Slices
 from mediator.standing import Standing
 from mediator.text import as_text
 from mediator.transcript import Later
@@ -45,6 +46,8 @@ class Link:
     """For bodies that are held: the whole run's."""
     files: Room = field(default_factory=for_files)
     """For packed files that are held, likewise."""
+    slices: Slices = field(default_factory=Slices)
+    """Does what would keep everybody waiting: the whole run's."""
     began: int = 0
     """When the run began, by `clock`."""
 

@@ -43,6 +43,10 @@ class Made:
         self._size = 0
         self._wrong = False
 
+    def unpacks(self, data: bytes) -> bool:
+        """Tell whether more than what came may be looked at."""
+        return self._files.unpacks(data)
+
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass. Raises FoundError and PackedError."""
         if self._files.is_file is False:

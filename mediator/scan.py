@@ -30,7 +30,8 @@ from mediator.encodings import (
     respell,
     turn,
 )
-from mediator.spelling import WIDEST, Mapped, Place, begun, folded, mapped, normal
+from mediator.sliced import in_slices, slices
+from mediator.spelling import WIDEST, Mapped, Place, begun, folded, mapped, normal, unfolded
 
 HOLD_FROM: Final = 4
 """Shorter coincidences at a piece's end are common (`a` begins many needles); holding them for long would
@@ -137,15 +138,15 @@ class Table:
             return None
         text = normal(data)
         if not self.has(text):
-            whole = folded(data)
-            if whole is None or not self.has(text := normal(whole[0])):
+            whole = unfolded(data)
+            if whole is None or not self.has(text := normal(whole)):
                 return None
         return next(needle.pair.name for needle in self._needles if needle.text in text)
 
     def folded_in(self, data: bytes) -> str | None:
         """Return the name of a pair that stands in `data` once what mail puts amid words is out of it."""
-        whole = folded(data)
-        if whole is None or not self.has(text := normal(whole[0])):
+        whole = unfolded(data)
+        if whole is None or not self.has(text := normal(whole)):
             return None
         plain = normal(data)
         found = (needle for needle in self._needles if needle.text in text)
@@ -337,8 +338,11 @@ class StreamSwap:
 
     def feed(self, piece: bytes) -> bytes:
         """Take a piece and return what may pass. Raises FoundError."""
-        self._held += piece
-        return self._run(final=False)
+        passed = []
+        for part in slices(piece):
+            self._held += part
+            passed.append(self._run(final=False))
+        return b"".join(passed)
 
     def finish(self) -> bytes:
         """Return the rest: the stream ended. Raises FoundError."""
@@ -346,6 +350,8 @@ class StreamSwap:
 
     def whole(self, text: bytes) -> bytes:
         """Take all that there is and return all of it. Raises FoundError."""
+        if in_slices():
+            return self.feed(text) + self._run(final=True)
         self._held += text
         return self._run(final=True)
 

@@ -163,6 +163,17 @@ def folded(data: bytes, *, open_end: bool = False) -> tuple[bytes, Callable[[int
     return bytes(text), lambda place: place + shifts[bisect_right(starts, place) - 1]
 
 
+def unfolded(data: bytes) -> bytes | None:
+    """Return the text alone that `folded` returns, in less than half the time: every body is asked."""
+    if not _may_be_folded(data):
+        return None
+    parts = _FOLD.split(data)
+    if len(parts) == 1:
+        return None
+    parts[1::2] = [_HEXADECIMAL[pair] if pair else b"" for pair in parts[1::2]]
+    return b"".join(parts)
+
+
 def _may_be_folded(data: bytes) -> bool:
     """Tell whether a `=` stands beside what makes a break of it. Every byte of every answer is asked."""
     places = data.count(b"=")

@@ -6,11 +6,14 @@ server's, `mediator.ending` what goes wrong, and `mediator.exchange` tells each 
 
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
+from typing import cast
 
 from mitmproxy import http
 from mitmproxy.connection import Connection
 from mitmproxy.proxy import layer
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import SendHttp
 from mitmproxy.proxy.layers.http._base import HttpEvent
 from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError, ResponseHeaders
@@ -21,6 +24,7 @@ from mediator.judgement import Forward
 from mediator.link import Link
 from mediator.mcp.watch import Watch
 from mediator.overriding import paths_of
+from mediator.settled import SlicedHook
 from mediator.transcript import Headers, Transcript, recorded_host
 
 type Commands = layer.CommandGenerator[None]
@@ -144,6 +148,19 @@ class Stream(layer.Layer):
             error = RequestProtocolError(self.stream_id, "ended by hark", ErrorCode.CANCEL)
             yield SendHttp(error, self._upstream)
             self._upstream = None
+
+    def _sliced[T](self, work: Callable[[], T]) -> CommandGenerator[T]:
+        """Do what would keep everybody waiting, and wait for it. Raises what it raises."""
+        hook = SlicedHook(work)
+        yield hook
+        if hook.error is not None:
+            raise hook.error
+        return cast(T, hook.result)
+
+    def _through(self, way: bodies.Chain, data: bytes, *, whole: bool = False) -> CommandGenerator[bytes]:
+        """Return what may pass of a piece, or of a whole body. Raises StoppedError."""
+        look = way.whole if whole else way.feed
+        return (yield from self._sliced(partial(look, data))) if way.is_slow(data) else look(data)
 
     def _to_agent(self, event: HttpEvent) -> SendHttp:
         return SendHttp(event, self.context.client)

@@ -9,6 +9,7 @@ The end of what one side says is passed as that, and a reset as a reset.
 Not done here: telling a server over TLS that the agent has said all, which asyncio's TLS cannot express.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mitmproxy import http
@@ -22,6 +23,7 @@ from mediator import answers, strays, upgrade
 from mediator.playback.words import WENT_LIVE
 from mediator.scan import FoundError
 from mediator.settled import SettledHook
+from mediator.sliced import is_slow
 from mediator.stream import Agent, Commands, Server
 from mediator.talking import Talking
 from mediator.transcript import Headers
@@ -94,7 +96,8 @@ class Streaming(Talking):
         """Pass on what may pass; without data, also what was held, and that this is the end."""
         way = (self._ways or {})[from_agent]
         try:
-            passed = way.at_once(data) if data else way.finish()
+            look = partial(way.at_once, data) if data else way.finish
+            passed = (yield from self._sliced(look)) if is_slow(data) else look()
         except FoundError as found:
             yield from self._stop(found, from_agent=from_agent)
             return

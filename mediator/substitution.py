@@ -67,6 +67,10 @@ class RequestText:
         """Tell whether so little is held that it should pass after a moment."""
         return self._text.waiting and self._way is self._text
 
+    def unpacks(self, _data: bytes) -> bool:
+        """Tell whether more than what came may be looked at."""
+        return self._way is not self._text
+
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass."""
         return self._way.feed(data)
@@ -102,6 +106,10 @@ class MessageText:
         self._broker = broker
         self._target = target
         self._text: StreamSwap | None = None
+
+    def unpacks(self, _data: bytes) -> bool:
+        """Tell whether more than what came may be looked at."""
+        return False
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what may pass. Raises FoundError."""

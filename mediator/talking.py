@@ -5,9 +5,12 @@ at once, the agent in words (close code 1008), and so does what is no WebSocket 
 without the closing handshake of both sides is recorded as cut.
 """
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mitmproxy import http
+from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import DropStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
@@ -25,11 +28,12 @@ from mediator.bodies import StoppedError
 from mediator.ending import Ending
 from mediator.playback.words import WENT_LIVE
 from mediator.settled import SettledHook
+from mediator.sliced import SLICE
 from mediator.stream import Agent, Commands, Server
 from mediator.transcript import Headers
 
 if TYPE_CHECKING:
-    from mediator.websocket import Direction
+    from mediator.websocket import Direction, Piece
 
 SWITCHED: Final = 101
 _POLICY_VIOLATION: Final = 1008  # RFC 6455, 7.4.1
@@ -89,7 +93,8 @@ class Talking(Ending):
         from mediator.websocket import FramingError
 
         try:
-            for piece in direction.feed(data):
+            pieces = direction.feed(data)
+            while (piece := (yield from self._next(pieces, direction.holds + len(data)))) is not None:
                 self.transcript.message(piece.type, piece.data, more=piece.more, from_agent=from_agent)
                 for injection in piece.injected:
                     self.link.ledger.injected(self.link.target, injection)
@@ -106,6 +111,11 @@ class Talking(Ending):
                 self.link.ledger.attempt(self.link.target, "websocket", self.link.sni_text, denied)
                 yield SettledHook()
             yield from self._part_ways(stopped.reason, _POLICY_VIOLATION, from_agent=from_agent)
+
+    def _next(self, pieces: "Iterator[Piece]", size: int) -> "CommandGenerator[Piece | None]":
+        """Return the next of the pieces that so many bytes make; a large message is searched in slices."""
+        work: Callable[[], Piece | None] = partial(next, pieces, None)
+        return (yield from self._sliced(work)) if size > SLICE else work()
 
     @property
     def _is_left(self) -> bool:

@@ -28,6 +28,7 @@ from mediator.callers import CALLER
 from mediator.credentials import Broker
 from mediator.ledger import Ledger
 from mediator.scan import FoundError, StreamSwap
+from mediator.sliced import is_slow
 from mediator.transport import Streams, reset
 
 PIECE: Final = 1 << 16  # one event; a larger one would hold up what comes behind it
@@ -154,6 +155,8 @@ class Tunnel:
         while piece := first or await _read(way, source):
             first = b""
             await self._pass(way, await self._searched(way, piece), sink)
+            if is_slow(piece):
+                await asyncio.sleep(0)  # what is read without waiting would leave nobody else a turn
         await self._pass(way, await self._searched(way, b""), sink)
         self._record(way, end=True)
         if sink.can_write_eof():

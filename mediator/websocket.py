@@ -64,6 +64,11 @@ class Direction:
         self.closed = False
         """Whether this side has said that it says nothing more."""
 
+    @property
+    def holds(self) -> int:
+        """Return how many bytes of a message are held until it is whole."""
+        return len(self._held)
+
     def feed(self, data: bytes) -> Iterator[Piece]:
         """Take bytes and yield what they complete. Raises FramingError and StoppedError."""
         self._reader.receive_bytes(data)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediator.spelling import Place, _may_be_folded, begun, like, mapped, normal, placed
+from mediator.spelling import Place, _may_be_folded, begun, folded, like, mapped, normal, placed, unfolded
 
 TEXT = "sk-a/b+c\"d'e&f<g>h~0123"
 SPELLED = {
@@ -157,3 +157,13 @@ def test_a_text_is_taken_for_one_without_breaks_only_where_no_break_stands(more:
     elif not text.endswith(b"="):  # at the end a break may be to come
         assert not _may_be_folded(text)
         assert not _may_be_folded(more + b" " + text)
+
+
+@given(
+    text=st.lists(
+        st.sampled_from([*PIECES, b"2B", b"3D", b"=3D", b"=\n", b"?= =?utf-8?q?", b"\\n", b"{"]), max_size=12
+    ).map(b"".join)
+)
+def test_the_text_without_breaks_is_the_same_with_and_without_the_places(text: bytes) -> None:
+    whole = folded(text)
+    assert unfolded(text) == (None if whole is None else whole[0])
