@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from hark.plan.customs import acted_on, is_service
-from hark.plan.project import PACKAGES, UNSEARCHED, Project, services_in
+from hark.plan.project import Project, services_in
 from hark.plan.repositories import kept
+from hark.plan.walk import PACKAGES, UNSEARCHED
 
 MAX_ROOM: Final = 1 << 28
 """Bytes, about, for the paths of all folders that an agent left; names in them take none."""
@@ -116,7 +117,7 @@ def _walk_left(
     beyond: list[str],
     without: frozenset[str] = frozenset(),
 ) -> Iterator[os.DirEntry[str]]:
-    """As `_walk`, however many names there are: the agent, which has ended, took longer to make them.
+    """As `walk`, however many names there are: the agent, which has ended, took longer to make them.
 
     What is bounded is memory: a root below which folders were left out for want of it is added to `beyond`.
     """

@@ -7,16 +7,16 @@ are credentials masked there. What lies in such a folder and is granted by itsel
 
 import os
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import acted_on
-from hark.plan.project import UNSEARCHED, Project, aliases, identity, led_to, way_of
+from hark.plan.project import Project, aliases, identity, led_to, way_of
 from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
+from hark.plan.walk import walk
 from hark.plan.ways import text_of
 
 MAX_NAMES: Final = 300_000
@@ -49,7 +49,9 @@ def _survey(root: str, roots: tuple[str, ...], home: str) -> Project | None:
     reading = Reading(root)
     now = time.time_ns()
     try:
-        for entry in _names(root, without, unlisted):
+        for entry in walk(root, at_most=MAX_NAMES, without=without, unlisted=unlisted):
+            if not (entry.name == ".git" or (entry.name == "HEAD" and acted_on(entry))):
+                continue  # HEAD: of a bare repository
             seen.add(entry.path)
             git = entry.path if entry.name == ".git" else os.path.dirname(entry.path)
             repositories.update(kept(git))
@@ -80,23 +82,3 @@ def _survey(root: str, roots: tuple[str, ...], home: str) -> Project | None:
         without=without,
         is_granted=True,
     )
-
-
-def _names(root: str, without: frozenset[str], unlisted: list[str]) -> Iterator[os.DirEntry[str]]:
-    """Yield each `.git`, and each HEAD of a bare repository, the nearest first. Raises PolicyError."""
-    pending, seen = deque([root]), 0
-    while pending:
-        folder = pending.popleft()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            unlisted.append(folder)
-            continue
-        seen += len(entries)
-        if seen > MAX_NAMES:
-            raise PolicyError(f"{root} has too many names")
-        for entry in entries:
-            if entry.name == ".git" or (entry.name == "HEAD" and acted_on(entry)):
-                yield entry
-            if entry.is_dir(follow_symlinks=False) and entry.name not in UNSEARCHED:
-                pending += [entry.path] * (entry.path not in without)

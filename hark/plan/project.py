@@ -10,7 +10,6 @@ import glob
 import os
 import stat
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +20,7 @@ from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
 from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
+from hark.plan.walk import walk
 from hark.plan.ways import gitfile, text_of
 
 MAX_ENTRIES: Final = 1_000_000  # names looked at, about a second; a larger tree is refused, not half searched
@@ -29,8 +29,6 @@ MAX_FINGERPRINT: Final = (
     1 << 18
 )  # bytes of a file whose content is compared; of a larger one, when it changed
 
-PACKAGES: Final = ("node_modules", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache")
-UNSEARCHED: Final = (".git", *PACKAGES)
 _MARGIN_NS: Final = 1_000_000_000  # file systems count time in steps
 _SYSTEM: Final = (
     "/usr",
@@ -125,7 +123,7 @@ def survey(
     ways: dict[str, str] = {}
     reading = Reading(root)
     now = time.time_ns()
-    for entry in _walk(root, unlisted=unlisted):
+    for entry in walk(root, at_most=MAX_ENTRIES, unlisted=unlisted):
         acting = acted_on(entry)
         if acting:
             seen.add(entry.path)
@@ -194,7 +192,8 @@ def aliases(root: str, paths: Iterable[str]) -> list[str]:
     several = {identity for path in known if (identity := _shared(path)) is not None}
     if not several:
         return []
-    entries = (entry for entry in _walk(root, unsearched=()) if entry.is_file(follow_symlinks=False))
+    names = walk(root, at_most=MAX_ENTRIES, unsearched=())
+    entries = (entry for entry in names if entry.is_file(follow_symlinks=False))
     return [entry.path for entry in entries if entry.path not in known and _shared(entry.path) in several]
 
 
@@ -339,34 +338,6 @@ def _check_root(root: str, home: str) -> None:
         raise PolicyError(f"{root} belongs to the system and is no project; name one with -workdir")
     if home != "/" and contains(root, home):
         raise PolicyError(f"{root} is your home directory or above it; name a project below it with -workdir")
-
-
-def _walk(
-    root: str, unsearched: tuple[str, ...] = UNSEARCHED, unlisted: list[str] | None = None
-) -> Iterator[os.DirEntry[str]]:
-    """Yield every name in the tree, the nearest first, but for what lies in repositories and packages.
-
-    What the caller cannot list, and the agent neither, is added to `unlisted`: names in it may work.
-    """
-    pending, seen = deque([root]), 0
-    while pending:
-        folder = pending.popleft()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            if unlisted is not None:
-                unlisted.append(folder)
-            continue
-        seen += len(entries)
-        if seen > MAX_ENTRIES:
-            raise PolicyError(
-                f"{root} has more than {MAX_ENTRIES} files, too many to search for credentials; "
-                "name a smaller project with -workdir"
-            )
-        for entry in entries:
-            yield entry
-            if entry.is_dir(follow_symlinks=False) and entry.name not in unsearched:
-                pending.append(entry.path)
 
 
 def _files(path: str) -> Iterator[str]:
