@@ -18,6 +18,8 @@ SLICE: Final = 1 << 15
 CALL: Final = 1 << 8
 """As much as a call costs by itself: a packed body may be thousands of pieces of a byte."""
 WORKERS: Final = 64  # at once; further bodies wait for one to end
+LARGE: Final = 1 << 18
+"""Bytes, as of a read: of more, whatever it is, each byte is followed where a credential stands among them."""
 _MARKS: Final = (b"\\", b"%", b"&", b"=")
 _DENSE: Final = 64  # one mark in so many bytes: then looking for them decides how long a search takes
 
@@ -106,4 +108,4 @@ def in_slices() -> bool:
 
 def is_slow(data: bytes) -> bool:
     """Tell whether a search of `data` takes so long that it should be done in slices."""
-    return len(data) > SLICE and sum(map(data.count, _MARKS)) * _DENSE > len(data)
+    return len(data) > LARGE or (len(data) > SLICE and sum(map(data.count, _MARKS)) * _DENSE > len(data))

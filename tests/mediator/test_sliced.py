@@ -2,7 +2,7 @@
 
 import pytest
 
-from mediator.sliced import CALL, SLICE, Worker, in_slices, is_slow, slices
+from mediator.sliced import CALL, LARGE, SLICE, Worker, in_slices, is_slow, slices
 
 
 def test_outside_a_worker_all_of_it_is_one_piece() -> None:
@@ -67,4 +67,9 @@ def test_one_that_is_given_up_ends_where_it_is_whatever_it_catches() -> None:
 def test_a_large_text_of_escapes_is_slow_and_others_are_not(mark: bytes) -> None:
     assert is_slow(mark * SLICE)
     assert not is_slow(mark * (SLICE // len(mark) - 1))
-    assert not is_slow(bytes(SLICE) * 8 + mark)
+    assert not is_slow(bytes(LARGE - len(mark)) + mark)
+
+
+def test_more_than_a_read_is_slow_whatever_it_is() -> None:
+    assert is_slow(bytes(LARGE + 1))
+    assert not is_slow(bytes(LARGE))
