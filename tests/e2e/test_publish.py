@@ -15,23 +15,27 @@ from tests.e2e.rig import Desk, ok
 pytestmark = pytest.mark.e2e
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
+@contextmanager
+def kept() -> Iterator[int]:
+    """A port that nobody else gets meanwhile: bound, but not listened at, so that hark may."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("0.0.0.0", 0))
+        yield sock.getsockname()[1]
 
 
 @contextmanager
 def serving(at: Desk, command: str, port: int = 8000) -> Iterator[int]:
     """A run whose agent serves at `port`; the address outside."""
-    outside = free_port()
-    at.write("policy.toml", f'[[publish]]\nport = {port}\nat = "127.0.0.1:{outside}"\n')
-    words = ("run", "-o", at.bundle, "-policy=policy.toml", "--", "sh", "-c", command)
-    with at.start(*words, stdin=subprocess.PIPE) as process:
-        try:
-            yield outside
-        finally:
-            process.stdin.close()
-            process.wait(60)
+    with kept() as outside:
+        at.write("policy.toml", f'[[publish]]\nport = {port}\nat = "127.0.0.1:{outside}"\n')
+        words = ("run", "-o", at.bundle, "-policy=policy.toml", "--", "sh", "-c", command)
+        with at.start(*words, stdin=subprocess.PIPE) as process:
+            try:
+                yield outside
+            finally:
+                process.stdin.close()
+                process.wait(60)
 
 
 def fetch(port: int, path: str = "/") -> bytes:
@@ -83,23 +87,23 @@ def test_an_address_that_is_taken_refuses_the_run_before_it_starts(rootless: Des
 
 
 def test_an_address_that_others_reach_is_warned_of(rootless: Desk):
-    rootless.write("policy.toml", f'[[publish]]\nport = 8000\nat = "0.0.0.0:{free_port()}"\n')
-    assert (
-        "can be reached from other machines" in ok(rootless.run("-policy=policy.toml", "--", "true")).stderr
-    )
+    with kept() as port:
+        rootless.write("policy.toml", f'[[publish]]\nport = 8000\nat = "0.0.0.0:{port}"\n')
+        ended = ok(rootless.run("-policy=policy.toml", "--", "true"))
+    assert "can be reached from other machines" in ended.stderr
 
 
 def test_when_the_run_has_ended_nobody_listens_any_more(rootless: Desk):
     with serving(rootless, SERVER) as port:
-        fetch(port)
+        fetch(port)  # the control
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
 
 
 def test_the_agent_reaches_neither_the_address_outside_nor_a_service_of_the_hosts(at: Desk):
     """The port is a way in, and no way out: the agent's own connections meet the mediator, as ever."""
-    with socket.create_server(("0.0.0.0", 0)) as host:
-        outside, service = free_port(), host.getsockname()[1]
+    with socket.create_server(("0.0.0.0", 0)) as host, kept() as outside:
+        service = host.getsockname()[1]
         at.write("policy.toml", f'[[publish]]\nport = {service}\nat = "127.0.0.1:{outside}"\n')
         at.write(
             "attack.py",
