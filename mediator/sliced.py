@@ -17,9 +17,8 @@ SLICE: Final = 1 << 15
 """Bytes: of escapes with a credential among them that is some 20 ms of one processor."""
 CALL: Final = 1 << 8
 """As much as a call costs by itself: a packed body may be thousands of pieces of a byte."""
-WORKERS: Final = 64  # at once; further bodies wait for one to end
 LARGE: Final = 1 << 18
-"""Bytes, as of a read: of more, whatever it is, each byte is followed where a credential stands among them."""
+"""Bytes, as of a read: of more, whatever it is, each is followed where a credential stands among them."""
 _MARKS: Final = (b"\\", b"%", b"&", b"=")
 _DENSE: Final = 64  # one mark in so many bytes: then looking for them decides how long a search takes
 
