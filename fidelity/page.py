@@ -36,8 +36,8 @@ process of another user in another directory, with another host name, home, zone
 day, beside one or two processes that keep the processors busy, in a network namespace where nothing is. A replay
 counts as equal only if `hark replay` says so, the agent printed the same again, and not one packet was sent in that
 namespace, toward the addresses of the servers or any other. The time of day is moved by some hours more at each
-replay, ahead and behind by turns, for whatever asks libc: hark itself does. What asks the kernel itself, as static
-programs do, sees the machine's clock in recording and replay alike, and there those are minutes apart.
+replay, ahead and behind by turns, for whatever asks libc: hark itself does. What asks the kernel itself finds
+recording and replay minutes apart, unless process 1 answers for it, as for static programs.
 
 This page is what runs of
 

@@ -8,6 +8,13 @@ does not restart calls may end one with EINTR before process 1 has heard of it, 
 
     draw n of thread t = SHAKE256("hark getrandom" || seed || t as 4 bytes || n as 8 bytes), little-endian
 
+A program that process 1 has looked at as it started (`launcher.unshimmed`) is known by more than a number:
+by the way in which it came to be. Its threads draw from one stream for each length, since which asks first
+differs from run to run:
+
+    draw n of b bytes of the program with lineage l =
+        SHAKE256("hark getrandom of" || seed || l, 16 bytes || b as 4 bytes || n as 8 bytes)
+
 The seed is that of the page's epoch: where a fork goes live it is another one, and the counts go on.
 """
 
@@ -22,10 +29,12 @@ from launcher.pages import FOLDER, PAGE, PAGE_BYTES, epoch_in
 
 MOST_AT_ONCE: Final = 1 << 18  # the kernel too may return less; up to 256 bytes it does not
 _FLAGS: Final = 7  # GRND_NONBLOCK, GRND_RANDOM, GRND_INSECURE
+_LINEAGE_BYTES: Final = 16
 _MAX_COUNTED: Final = 1 << 16
 _MAX_OFFSET: Final = (1 << 63) - 1
 MAPPINGS_READ: Final = 1 << 18  # bytes: some thousand mappings; who has more takes process 1 no longer
 _LABEL: Final = b"hark getrandom"
+_LABEL_OF: Final = b"hark getrandom of"
 _SHIM: Final = FOLDER.encode()
 
 
@@ -36,16 +45,22 @@ class Draws:
         """`page` is a descriptor of the page, this value's from now on; without one the seed stays."""
         self._seed = seed
         self._page = page
-        self._counts: dict[int, int] = {}
+        self._counts: dict[int | bytes, int] = {}
 
-    def answer(self, memory: int, thread: int, arguments: tuple[int, ...]) -> tuple[int, int]:
-        """Value and error of one getrandom(address, length, flags); `memory` is the asking thread's."""
+    def answer(
+        self, memory: int, thread: int, arguments: tuple[int, ...], lineage: bytes = b""
+    ) -> tuple[int, int]:
+        """Value and error of one getrandom(address, length, flags); `memory` is the asking thread's.
+
+        `lineage` is that of its program, where that is known.
+        """
         address, length, flags = arguments[:3]
         if flags & ~_FLAGS:
             return 0, -errno.EINVAL
         if address > _MAX_OFFSET:
             return 0, -errno.EFAULT
-        data = self.draw(thread, min(length, MOST_AT_ONCE))
+        wanted = min(length, MOST_AT_ONCE)
+        data = self.draw_of(lineage, wanted) if lineage else self.draw(thread, wanted)
         try:
             return os.pwrite(memory, data, address) if data else 0, 0
         except OSError:
@@ -53,12 +68,23 @@ class Draws:
 
     def draw(self, thread: int, length: int) -> bytes:
         """The thread's next bytes."""
-        known = thread in self._counts or len(self._counts) < _MAX_COUNTED
-        counted = thread if known else 0
+        counted, number = self._next(thread, 0)
+        return self._drawn(_LABEL, struct.pack("<IQ", counted, number), length)
+
+    def draw_of(self, lineage: bytes, length: int) -> bytes:
+        """The next so many bytes of a program."""
+        counted, number = self._next(lineage + struct.pack("<I", length), bytes(_LINEAGE_BYTES + 4))
+        return self._drawn(_LABEL_OF, counted + struct.pack("<Q", number), length)
+
+    def _next[Counted: (int, bytes)](self, who: Counted, others: Counted) -> tuple[Counted, int]:
+        """Who is counted, those beyond a number of them as one, and how often that has drawn."""
+        counted = who if who in self._counts or len(self._counts) < _MAX_COUNTED else others
         number = self._counts.get(counted, 0)
         self._counts[counted] = number + 1
-        seed = self._current()
-        drawn: bytes = shake_256(_LABEL + seed + struct.pack("<IQ", counted, number)).digest(length)
+        return counted, number
+
+    def _drawn(self, label: bytes, what: bytes, length: int) -> bytes:
+        drawn: bytes = shake_256(label + self._current() + what).digest(length)
         return drawn
 
     def _current(self) -> bytes:

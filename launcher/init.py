@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from hark.errors import HarkError
-from launcher import ceilings, intake, kernel, mounts, quotas, seccomp, sharing, wire
+from launcher import ceilings, intake, kernel, mounts, quotas, seccomp, sharing, unshimmed, wire
 from launcher.advice import explain
 from launcher.caller import Inherited
 from launcher.confine import Agent, become
@@ -30,6 +30,7 @@ from launcher.plan import HOSTNAME, Plan
 from launcher.processors import Answers
 from launcher.refusals import Refusals, read_status
 from launcher.trees import Tree
+from launcher.unshimmed import Unshimmed
 from launcher.view import Kind, View
 from launcher.watch import Watch
 
@@ -69,14 +70,13 @@ def run(inside: Inside, trees: Mapping[str, Tree], devices: Mapping[str, Tree]) 
         os.environ.clear()
         quotas.leave_half()
         uncovered = mounts.build(inside.plan, inside.view, trees, devices, inside.identity)
-        if inside.plan.shim:
-            _share(inside.channel)
+        own = _share(inside.channel) if inside.plan.shim else -1
         terminal = _open_terminal() if inside.plan.terminal else None
         master = () if terminal is None else (terminal[0],)
         wire.send(inside.channel, "ready", *uncovered, descriptors=master)
         if terminal is not None:
             os.close(terminal[0])
-        _start_and_watch(inside, None if terminal is None else terminal[1])
+        _start_and_watch(inside, None if terminal is None else terminal[1], own)
     except HarkError as error:
         fail(inside.channel, str(error))
     except OSError as error:
@@ -93,12 +93,13 @@ def fail(channel: socket.socket, reason: str) -> None:
         wire.send(channel, "failed", wire.CONFINEMENT, reason)
 
 
-def _share(channel: socket.socket) -> None:
-    """Make what the shims and the supervisor share, and hand over its descriptors."""
-    shared = sharing.show(f"{mounts.SCAFFOLD}/shim")
-    wire.send(channel, "shared", descriptors=shared)
-    for descriptor in shared:
-        os.close(descriptor)
+def _share(channel: socket.socket) -> int:
+    """Make what the shims and the supervisor share, and hand it over. Return the descriptor that is kept."""
+    page, log, own = sharing.show(f"{mounts.SCAFFOLD}/shim")
+    wire.send(channel, "shared", descriptors=(page, log, own))
+    os.close(page)
+    os.close(log)
+    return own
 
 
 def _open_terminal() -> tuple[int, int]:
@@ -109,7 +110,7 @@ def _open_terminal() -> tuple[int, int]:
     return master, slave
 
 
-def _start_and_watch(inside: Inside, terminal: int | None) -> None:
+def _start_and_watch(inside: Inside, terminal: int | None, own: int) -> None:
     message = _await_start(inside)
     if message is None:
         return
@@ -123,7 +124,8 @@ def _start_and_watch(inside: Inside, terminal: int | None) -> None:
     # Not before: the proc files that mounting and the terminal need would belong to nobody.
     kernel.set_dumpable(dumpable=False)
     wake = _wake_on_children()
-    spawned = _spawn(inside, tuple(files), terminal, covers)
+    without = unshimmed.prepare(inside.plan.seed, own) if not inside.plan.nested else None
+    spawned = _spawn(inside, tuple(files), terminal, covers, without)
     if spawned is None:
         return
     intake.let_go()
@@ -159,7 +161,7 @@ def _wake_on_children() -> int:
 
 
 def _spawn(
-    inside: Inside, shown: tuple[str, ...], terminal: int | None, covers: Covers
+    inside: Inside, shown: tuple[str, ...], terminal: int | None, covers: Covers, without: Unshimmed | None
 ) -> tuple[int, Refusals | None] | None:
     """Start the agent; None, and the supervisor told why, if it could not be executed.
 
@@ -178,6 +180,8 @@ def _spawn(
             nested=plan.nested,
             draws=bool(plan.seed) and not plan.nested,
             processors=plan.processors is not None and not plan.nested,
+            starts=without is not None,
+            clock=without is not None and without.clock is not None,
         ),
         unheard=seccomp.program(architecture, nested=plan.nested),
         terminal=terminal,
@@ -196,9 +200,8 @@ def _spawn(
         wire.send(inside.channel, "failed", kind, text)
         return None
     wire.send(inside.channel, "started", descriptors=(covers.fileno(),))
-    return child, None if listener is None else Refusals(
-        listener, Draws(plan.seed, open_page()), Answers(plan.processors)
-    )
+    draws = Draws(plan.seed, open_page()) if without is None else without.draws
+    return child, None if listener is None else Refusals(listener, draws, Answers(plan.processors), without)
 
 
 def _ceilings(inside: Inside) -> ceilings.Ceilings:

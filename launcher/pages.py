@@ -21,6 +21,8 @@ from typing import Final
 FOLDER: Final = "/run/hark/shim"
 PAGE: Final = f"{FOLDER}/page"
 LOG: Final = f"{FOLDER}/log"
+RECORDED: Final = f"{FOLDER}/clock"
+"""In a replay: the recorded refreshes."""
 
 SEEDED: Final = 1
 CLOCKED: Final = 2
@@ -40,17 +42,21 @@ _FLAGS: Final = 6  # in words of 4 bytes
 _EPOCH: Final = 7
 
 _LOG_MAGIC: Final = b"HARKLG1\0"
-_PROCESSES: Final = 1 << 15
+PROCESSES: Final = 1 << 15
 _RECORDS: Final = 1 << 18
 _PATH_BYTES: Final = 1 << 18
 _KNOWN_PATHS: Final = 1 << 12
-_PATHS_AT: Final = 4096 + 8 * _KNOWN_PATHS + 24 * _PROCESSES
+PROCESSES_AT: Final = 4096 + 8 * _KNOWN_PATHS
+_PATHS_AT: Final = PROCESSES_AT + 24 * PROCESSES
 _RECORDS_AT: Final = _PATHS_AT + _PATH_BYTES
 RECORD_BYTES: Final = 32
 _NOTES: Final = 64
 _NOTE_BYTES: Final = 256
 _NOTES_AT: Final = _RECORDS_AT + RECORD_BYTES * _RECORDS
 LOG_BYTES: Final = _NOTES_AT + _NOTES * _NOTE_BYTES
+KERNEL_RECORDS: Final = 1 << 16
+"""Refreshes that process 1 keeps for programs without a shim (`launcher.rows`)."""
+KERNEL_LOG_BYTES: Final = RECORD_BYTES * KERNEL_RECORDS
 
 _FURTHEST: Final = 1 << 62  # nanoseconds: what is added to a clock of the kernel's must fit into 64 bits
 
@@ -110,6 +116,30 @@ class Page:
             self._signed[_OFFSET] = min(self._signed[_OFFSET] + ns, _FURTHEST)
 
 
+class Shown:
+    """What the page shows, as process 1 reads it."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        self._words = memoryview(memory).cast("Q")
+        self._signed = memoryview(memory).cast("q")
+        self._halves = memoryview(memory).cast("I")
+
+    @property
+    def wall_ns(self) -> int:
+        """The wall clock, Unix nanoseconds."""
+        return min(self._words[_WALL], _FURTHEST)
+
+    @property
+    def wall_offset_ns(self) -> int:
+        """What the wall clock is beyond the machine's where that is asked."""
+        return self._signed[_WALL_OFFSET]
+
+    @property
+    def flags(self) -> int:
+        """SEEDED, CLOCKED, REPLAYED."""
+        return self._halves[_FLAGS]
+
+
 def epoch_in(page: bytes) -> tuple[int, bytes]:
     """Which epoch a whole page is in, and its seed."""
     (epoch,) = struct.unpack_from("=I", page, 4 * _EPOCH)
@@ -120,9 +150,10 @@ def epoch_in(page: bytes) -> tuple[int, bytes]:
 class Log:
     """The supervisor's view of the log, whatever the agent has made of it."""
 
-    def __init__(self, descriptor: int) -> None:
-        """Read by `descriptor`, which is this value's from now on."""
+    def __init__(self, descriptor: int, kernel: int = -1) -> None:
+        """Read by `descriptor`, which is this value's from now on, and so is that of process 1's own."""
         self._descriptor = descriptor
+        self._kernel = kernel
 
     def prepare(self) -> None:
         """Mark it as a log."""
@@ -134,6 +165,14 @@ class Log:
         there = min(max(0, min(taken, _RECORDS) - since), most)
         data = self._read(_RECORDS_AT + RECORD_BYTES * since, RECORD_BYTES * there)
         return data, max(0, taken - _RECORDS)
+
+    def kernel_records(self, since: int = 0, most: int = KERNEL_RECORDS) -> tuple[bytes, bool]:
+        """The refreshes that process 1 kept, from number `since` on; and whether it has no more room."""
+        if self._kernel < 0:
+            return b"", False
+        data = os.pread(self._kernel, RECORD_BYTES * most, RECORD_BYTES * since)
+        whole = data[: len(data) - len(data) % RECORD_BYTES]
+        return whole, os.fstat(self._kernel).st_size >= KERNEL_LOG_BYTES
 
     def programs(self) -> list[str]:
         """The paths that were named as programs: any text at all may stand there."""
@@ -157,6 +196,7 @@ class Log:
 
     def close(self) -> None:
         """Let it go; again is harmless."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        for descriptor in (self._descriptor, self._kernel):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._descriptor = self._kernel = -1

@@ -1,5 +1,5 @@
-"""Calls that process 1 answers: a user namespace is refused, random bytes follow from the run's seed, and a
-replay counts processors as they were recorded.
+"""Calls that process 1 answers: a user namespace is refused, random bytes follow from the run's seed, the
+wall clock of programs without a shim is the run's, and a replay counts processors as they were recorded.
 
 Who was refused is told, so that the user hears of the setting, and so is who draws without a shim. The name
 is the program's own word (`prctl(PR_SET_NAME)`), good for a hint and for nothing else. The agent waits in its
@@ -13,16 +13,21 @@ import os
 import socket
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from launcher.draws import Draws, has_shim
 from launcher.numbers import NUMBERS
 from launcher.processors import Answers
+from launcher.unshimmed import CLOCKS, START, NotOursError, Unshimmed
 
 # include/uapi/linux/seccomp.h: struct seccomp_notif is 80 bytes (id, pid, flags, data), the response 24.
 _RECEIVE: Final = 0xC0502100
 _ANSWER: Final = 0xC0182101
 _IS_VALID: Final = 0x40082102
+_SET_FLAGS: Final = 0x40082104
+_SYNC_WAKE_UP: Final = 1  # Linux 6.6: who asked goes on at once, on the processor that answered
+_CONTINUE: Final = 1
 # Of either architecture: the filter notifies of no other call by these numbers.
 _GETRANDOM: Final = NUMBERS["getrandom"]
 _GETAFFINITY: Final = NUMBERS["sched_getaffinity"]
@@ -38,8 +43,18 @@ MAX_REACHED: Final = 1000  # names of programs with a shim; what is called other
 class Refusals:
     """The listening end of the agent's filter, and the names that were seen."""
 
-    def __init__(self, listener: int, draws: Draws | None = None, processors: Answers | None = None) -> None:
+    def __init__(
+        self,
+        listener: int,
+        draws: Draws | None = None,
+        processors: Answers | None = None,
+        unshimmed: Unshimmed | None = None,
+    ) -> None:
         self._listener = listener
+        self._unshimmed = unshimmed
+        if listener >= 0:
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(listener, _SET_FLAGS, _SYNC_WAKE_UP)
         self._draws = draws or Draws(b"")
         self._processors = processors or Answers(None)
         self._seen: set[tuple[str, str]] = set()
@@ -56,15 +71,25 @@ class Refusals:
             fcntl.ioctl(self._listener, _RECEIVE, notification)
             identifier, process, _flags, number = struct.unpack_from("=QIIi", notification)
             arguments = struct.unpack_from("=6Q", notification, 32)
-            name, word, new = _name(process), "", False
-            if number in _GETRANDOM:
+            name, word, new, flags = "", "", False, 0
+            if self._unshimmed is not None and number in CLOCKS:
+                value, error, flags = self._clock(self._unshimmed, identifier, process, number, arguments)
+            elif self._unshimmed is not None and number == START:
+                value, error, flags = 0, 0, _CONTINUE
+                new = not self._unshimmed.start(process, lambda: self._confirm(identifier))
+                word, name = "unreached", _name(process) if new else ""
+            elif number in _GETRANDOM:
+                name = _name(process)
                 word, new = "unreached", self._is_unreached(process, name)
-                value, error = self._write(identifier, process, arguments, self._draws.answer)
+                lineage = b"" if self._unshimmed is None else self._unshimmed.lineage(process)
+                answer = partial(self._draws.answer, lineage=lineage)
+                value, error = self._write(identifier, process, arguments, answer)
             elif number in _GETAFFINITY:
                 value, error = self._write(identifier, process, arguments, self._processors.answer)
             else:
+                name = _name(process)
                 word, new, value, error = "refused", True, 0, -errno.EPERM
-            fcntl.ioctl(self._listener, _ANSWER, struct.pack("=QqiI", identifier, value, error, 0))
+            fcntl.ioctl(self._listener, _ANSWER, struct.pack("=QqiI", identifier, value, error, flags))
         except OSError as failure:
             if failure.errno in (errno.ENOENT, errno.EINTR):  # whoever asked was ended in the meantime
                 return None
@@ -87,17 +112,31 @@ class Refusals:
             return 0, -errno.ENOSYS  # libraries then take another way
         try:
             # Only now is it sure that the memory is that of who asked: its number may have been given on.
-            fcntl.ioctl(self._listener, _IS_VALID, struct.pack("=Q", identifier))
+            self._confirm(identifier)
             return answer(memory, process, arguments)
         finally:
             os.close(memory)
+
+    def _confirm(self, identifier: int) -> None:
+        """Raise OSError where who asked waits no longer."""
+        fcntl.ioctl(self._listener, _IS_VALID, struct.pack("=Q", identifier))
+
+    def _clock(
+        self, programs: Unshimmed, identifier: int, process: int, number: int, arguments: tuple[int, ...]
+    ) -> tuple[int, int, int]:
+        """Value, error and flags of a call for the wall clock."""
+        try:
+            answer = programs.read(process, number, arguments, lambda: self._confirm(identifier))
+        except NotOursError:
+            return 0, 0, _CONTINUE
+        return *answer, 0
 
     def _is_unreached(self, process: int, name: str) -> bool:
         """Tell whether a program without a shim draws; looked at only where that would be told of."""
         known = name in self._reached or len(self._reached) >= MAX_REACHED
         if known or not self._is_news("unreached", name):
             return False
-        if has_shim(process):
+        if has_shim(process) or (self._unshimmed is not None and self._unshimmed.covers(process)):
             self._reached.add(name)
             return False
         return True

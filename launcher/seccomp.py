@@ -19,6 +19,7 @@ from hark.errors import ConfinementError
 from launcher import kernel
 from launcher.numbers import ARM64, NEWEST_KNOWN, NUMBERS, X86_64, Numbers
 from launcher.syscalls import ALLOWED, MISSING, NESTED, UNNESTED
+from launcher.vdso import SET_FS, WALL_CLOCKS
 
 type Instruction = tuple[int, int, int, int]
 type Block = list[Instruction]
@@ -142,9 +143,24 @@ def _namespaces(more: int = 0, *, nested: bool) -> Block:
     ]
 
 
-def _judgements(*, nested: bool, draws: bool, processors: bool) -> dict[str, Block]:
+def _clocks(*, starts: bool, clock: bool) -> dict[str, Block]:
+    """A program's start, by the call that each makes then, and reads of the wall clock."""
+    found: dict[str, Block] = {}
+    if starts:
+        found["arch_prctl"] = [_argument(0), *_case(SET_FS, _give(_NOTIFY)), *_give(_ALLOW)]
+    if clock:
+        wall = _one_of(WALL_CLOCKS, _give(_NOTIFY))
+        found["clock_gettime"] = [_argument(0), *wall, *_give(_ALLOW)]
+        found |= dict.fromkeys(("gettimeofday", "time"), _give(_NOTIFY))
+    return found
+
+
+def _judgements(
+    *, nested: bool, draws: bool, processors: bool, starts: bool, clock: bool
+) -> dict[str, Block]:
     return {
-        # Process 1 answers in the kernel's place (launcher.draws, launcher.processors).
+        **_clocks(starts=starts, clock=clock),
+        # Process 1 answers in the kernel's place (launcher.draws, launcher.processors, launcher.unshimmed).
         "getrandom": _give(_NOTIFY if draws else _ALLOW),
         "sched_getaffinity": _give(_NOTIFY if processors else _ALLOW),
         "openat": _open(2),
@@ -214,19 +230,27 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
 
 
 def program(
-    architecture: int, *, nested: bool = False, draws: bool = False, processors: bool = False
+    architecture: int,
+    *,
+    nested: bool = False,
+    draws: bool = False,
+    processors: bool = False,
+    starts: bool = False,
+    clock: bool = False,
 ) -> Block:
     """The filter for one architecture. Judged calls come first: the kernel caches the others' verdicts.
 
-    `draws` notifies of each getrandom, `processors` of each sched_getaffinity; they need a listener, so they
-    go with no nesting.
+    `draws` notifies of each getrandom, `processors` of each sched_getaffinity, `starts` of each program's
+    start, `clock` of each read of the wall clock; they need a listener, so they go with no nesting.
     """
     missing = _refuse(errno.ENOSYS)
     block: Block = [(_LOAD, 0, 0, _ARCH_OFFSET)]
     block += [(_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[architecture]), *_give(_KILL_PROCESS)]
     # x32 calls have bit 30 set, so they are above the newest too.
     block += [(_LOAD, 0, 0, _NUMBER_OFFSET), (_JUMP_GREATER, 0, 1, NEWEST_KNOWN), *missing]
-    for name, judgement in _judgements(nested=nested, draws=draws, processors=processors).items():
+    for name, judgement in _judgements(
+        nested=nested, draws=draws, processors=processors, starts=starts, clock=clock
+    ).items():
         number = NUMBERS[name][architecture]
         if number is not None:
             block += _case(number, judgement)

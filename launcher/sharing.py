@@ -9,13 +9,14 @@ import os
 from typing import Final
 
 from launcher import kernel
-from launcher.pages import FOLDER, LOG_BYTES, PAGE_BYTES
+from launcher.pages import FOLDER, KERNEL_LOG_BYTES, LOG_BYTES, PAGE_BYTES
 
-_ROOM: Final = LOG_BYTES + (64 << 10)
+_ROOM: Final = LOG_BYTES + KERNEL_LOG_BYTES + (64 << 10)
 
 
-def show(scaffold: str) -> tuple[int, int]:
-    """Put both files in place; the answer is a descriptor that writes the page, and one that reads the log.
+def show(scaffold: str) -> tuple[int, int, int]:
+    """Put both files in place. Return descriptors: the page, written by it; the log, read by it; and a file
+    that has no place inside, for what process 1 keeps itself (`launcher.rows`).
 
     `scaffold` is a place that does not exist yet, and does not afterwards.
     """
@@ -25,6 +26,8 @@ def show(scaffold: str) -> tuple[int, int]:
     os.makedirs(FOLDER, exist_ok=True)
     page = _file(f"{scaffold}/page", PAGE_BYTES, 0o444)
     log = _file(f"{scaffold}/log", LOG_BYTES, 0o666)
+    own = _file(f"{scaffold}/own", 0, 0o400)
+    os.unlink(f"{scaffold}/own")
     for name, more in (("page", kernel.ATTR_RDONLY), ("log", 0)):
         tree = kernel.open_tree(f"{scaffold}/{name}")
         kernel.mount_setattr(tree, kernel.ATTR_NOSUID | kernel.ATTR_NODEV | more, name, recursive=False)
@@ -36,7 +39,7 @@ def show(scaffold: str) -> tuple[int, int]:
         os.close(tree)
     kernel.unmount(scaffold)
     os.rmdir(scaffold)
-    return page, log
+    return page, log, own
 
 
 def _file(path: str, length: int, mode: int) -> int:

@@ -173,8 +173,8 @@ class Boundary:
         if self._shared is None:
             from launcher.pages import Log, Page
 
-            page, log = self._await("shared").descriptors
-            self._shared = Page(page), Log(log)
+            page, log, own = self._await("shared").descriptors
+            self._shared = Page(page), Log(log, own)
             os.close(page)
         return self._shared
 

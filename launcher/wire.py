@@ -4,8 +4,8 @@ One datagram on a SOCK_SEQPACKET pair is one message: a word, then fields, separ
 fits). The agent never holds either end: both are closed before it is executed.
 
     up      sockets (+5 descriptors) | doorway (+1, with published ports) | grants | withheld
-            init (+2: its pidfd, who answers `whose`) | shared (+2: page, log) | ready (+1 with a terminal)
-            started (+1: the watch over the covers)
+            init (+2: its pidfd, who answers `whose`) | shared (+3: page, log, process 1's own)
+            ready (+1 with a terminal) | started (+1: the watch over the covers)
             failed | stopped | refused | unreached | replaced | ended
     down    start (+1: the files) | signal | continue
     ahead   networks (+7: namespaces of user and network, the five sockets), from `launcher.ahead`

@@ -65,7 +65,7 @@ def measured(name: str, kit: Kit, user: User, place: Path) -> Measured:
     if unknown := told - SOURCES.keys():
         return Measured(runtime, fault=f"the probe tells of {sorted(unknown)}, of which there is no row")
     cells = {source: cell(name, source, pair, controls) for source in SOURCES}
-    return Measured(runtime, cells, pair.reports)
+    return Measured(runtime, cells, pair.reports, notified="clock notify" in pair.in_force)
 
 
 def verdict(found: list[Measured]) -> int:

@@ -66,21 +66,22 @@ BY_RULE: Final[dict[str, str]] = {
 }
 """Sources that are recorded as what they are and not made equal, with the rule."""
 
-UNSHIMMED: Final = "makes its own system calls and is not linked against a libc, so no shim runs in it"
-"""Of a static program."""
-KERNEL_WRITES: Final = ("wall", "wall.strftime", "wall.clock_gettime", "sleep", "chance", "getrandom")
-STATIC: Final = (
-    *KERNEL_WRITES, "getrandom.libc", "names", "/dev/random", "/dev/urandom", "proc uuid", "boot_id",
-    "set order", "folder",
-)  # fmt: skip
+UNSHIMMED: Final = "no shim runs in it, and the kernel gives the bytes of files without asking anybody"
+"""Of a program that makes its own system calls."""
+OWN_HEAP: Final = "which span of its heap Go takes depends on what its threads did before"
+BY_THREAD: Final = (
+    "Go draws from a state of each of its threads, all of which follow from the run's seed; "
+    "after a goroutine has slept another thread may run it"
+)
+FILES: Final = ("/dev/random", "/dev/urandom", "proc uuid")
 OWN_READS: Final = "Bun reads files by system calls of its own, which no interposed library sees"
 OWN_WAKING: Final = "Bun wakes up every 100 ms; how often before a timer is due depends on the machine"
 BY_NANOTIME: Final = "the JVM seeds it with the monotonic clock, which keeps the machine's own rate"
 NOT_COVERED: Final[dict[tuple[str, str], str]] = {
-    **{("Go", source): UNSHIMMED for source in STATIC},
-    **{("static C", source): UNSHIMMED for source in STATIC},
-    ("Go", "id"): UNSHIMMED,
-    **{("Claude Code", source): OWN_READS for source in ("/dev/random", "/dev/urandom", "proc uuid")},
+    ("Go", "id"): OWN_HEAP,
+    **{("Go", source): BY_THREAD for source in ("chance", "names", "set order", "folder")},
+    **{(runtime, source): UNSHIMMED for runtime in ("Go", "static C") for source in FILES},
+    **{("Claude Code", source): OWN_READS for source in FILES},
     ("Claude Code", "sleep"): OWN_WAKING,
     **{("OpenJDK", source): BY_NANOTIME for source in ("chance", "set order")},
     (

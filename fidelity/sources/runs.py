@@ -44,6 +44,8 @@ class Pair:
     second: Values
     reports: tuple[str, ...] = ()
     """What the first run's record says of programs that no shim reached (kind 39)."""
+    in_force: tuple[str, ...] = ()
+    """And of the mechanisms that were in force (kind 47)."""
 
 
 def recorded_and_replayed(runtime: Runtime, kit: Kit, user: User, more_policy: str = "") -> Pair:
@@ -63,9 +65,10 @@ def recorded_and_replayed(runtime: Runtime, kit: Kit, user: User, more_policy: s
             ended = at.run("-policy=policy.toml", "--", *runtime.argv, timeout=PATIENCE_S)
             first = values(ended.stdout, ended.stderr)
             reports = tuple(one["source"] + ": " + one["why"] for one in at.events("ShimReport"))
+            in_force = tuple(word for one in at.events("Determinism") for word in one["mechanisms"])
             shutil.copyfile(at.bundle, place / "run.hark")
         shutil.rmtree(work)
-        return Pair(first, again(place / "run.hark", runtime, user, Path(other)), reports)
+        return Pair(first, again(place / "run.hark", runtime, user, Path(other)), reports, in_force)
 
 
 def other_file_system() -> str | None:

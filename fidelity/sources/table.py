@@ -32,6 +32,8 @@ class Measured:
     cells: Column | None = None
     reports: tuple[str, ...] = ()
     fault: str = ""
+    notified: bool = False
+    """Whether the record says that process 1 answers for the shim in programs that have none."""
 
     def faults(self) -> Iterator[str]:
         """What is not as promised."""
@@ -40,7 +42,7 @@ class Measured:
         for source, cell in (self.cells or {}).items():
             if not cell.holds:
                 yield f"{self.runtime.name}, {source}: {cell.why}"
-        if self.cells and self.runtime.stray and not self.reports:
+        if self.cells and self.runtime.stray and not self.reports and not self.notified:
             yield f"{self.runtime.name}: no shim ran in it, and the record does not say so"
 
 
@@ -70,6 +72,8 @@ def lines(found: Sequence[Measured]) -> Iterator[str]:
     for one in found:
         if one.cells is None:
             yield f"- {one.runtime.name} is not tried here: {one.runtime.missing or one.fault}."
+        if one.runtime.stray and one.notified:
+            yield f"- {one.runtime.name}: no shim runs in it; its record says `clock notify`."
         for report in one.reports:
             yield f'- {one.runtime.name}: its record says (kind 39) "{report}".'
 

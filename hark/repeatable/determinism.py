@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SEED_BYTES: Final = 32
 LIBRARY: Final = f"{pages.FOLDER}/preload.so"
-RECORDED: Final = f"{pages.FOLDER}/clock"
 NO_RDRAND: Final = "~0x4000000000000000:~0x40000"
 """RDRAND and RDSEED masked, for OpenSSL (OPENSSL_ia32cap(3)) and BoringSSL, which on Intel's processors mixes
 RDRAND into every draw. The instructions themselves cannot be taken from a program."""
@@ -33,6 +32,7 @@ JAVA_SEEDED: Final = "-Djava.util.secureRandomSeed=true"
 """Has a JVM seed ThreadLocalRandom and SplittableRandom as it seeds SecureRandom, and not by its clocks."""
 _ZONES: Final = "/zoneinfo/"
 _SOURCE: Final = "preload"
+FULL_OF_REFRESHES: Final = "process 1 has no room for more refreshes of programs without a shim"
 _UNREACHED: Final = "it loads no library, as static programs do: its clock is the machine's"
 
 INBOUND: Final = frozenset(
@@ -71,6 +71,11 @@ class Determinism:
         return bool(self.seed) and not self.nested
 
     @property
+    def clock_notified(self) -> bool:
+        """Whether programs without a shim are shown the run's clock: a system call tells of their start."""
+        return self.clock and self.shim and not self.nested and os.uname().machine == "x86_64"
+
+    @property
     def shim(self) -> bool:
         """Whether the agent's programs are given any."""
         return bool(self.preload or self.languages)
@@ -96,6 +101,8 @@ class Determinism:
             found.extend(language_shims.MECHANISMS)
         if self.notified:
             found.append("random notify")
+        if self.clock_notified:
+            found.append("clock notify")
         if self.seed:
             found.append("aslr off")
         return tuple(found)
@@ -103,11 +110,10 @@ class Determinism:
     def files(self) -> dict[str, bytes]:
         """What the agent is shown for it."""
         shown = dict(self.languages)
-        if not self.preload:
-            return shown
-        shown[LIBRARY] = self.preload
-        if self.recorded is not None:
-            shown[RECORDED] = clocklog.replayed(self.recorded)
+        if self.preload:
+            shown[LIBRARY] = self.preload
+        if self.shim and self.recorded is not None:
+            shown[pages.RECORDED] = clocklog.replayed(self.recorded)
         return shown
 
     def opening(self) -> ev.Determinism:
@@ -196,11 +202,16 @@ def begin(found: Determinism, page: pages.Page, log: pages.Log, wall_ns: int) ->
 
 
 def closing(
-    found: Determinism, plan: "Plan", log: pages.Log | None, unreached: Iterable[str] = (), *, since: int = 0
+    found: Determinism,
+    plan: "Plan",
+    log: pages.Log | None,
+    unreached: Iterable[str] = (),
+    *,
+    since: tuple[int, int] = (0, 0),
 ) -> Iterator[ev.Event]:
     """The events that say what the shims saw, after the agent has ended.
 
-    `since`: how many refreshes of the clock are on the record already.
+    `since`: how many refreshes of the clock are on the record already, of the log and of process 1's own.
     """
     if found.missing:
         yield ev.ShimReport(source=_SOURCE, what="clock and randomness", why=found.missing)
@@ -211,8 +222,11 @@ def closing(
     from hark.repeatable.programs import manifest
 
     yield from manifest(log.programs(), plan)
-    records, dropped = log.records(since)
-    yield from clocklog.events(clocklog.settle(records))
+    records, dropped = log.records(since[0])
+    more, full = log.kernel_records(since[1])
+    yield from clocklog.events(clocklog.settle(records + more))
+    if full:
+        yield ev.ShimReport("notify", "clock", FULL_OF_REFRESHES)
     if dropped:
         yield ev.ShimReport(_SOURCE, "clock", f"the log was full: {dropped} refreshes are not in it")
     yield from (ev.ShimReport(*note) for note in log.notes())

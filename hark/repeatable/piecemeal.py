@@ -30,6 +30,8 @@ class Piecemeal:
         self._lock = threading.Lock()
         self.kept = 0
         """How many refreshes are on the record: all that the log begins with."""
+        self.kept_of_process_1 = 0
+        """And how many of those that process 1 keeps."""
 
     def append(self, event: "Event", *, durable: bool = False) -> int:
         """As of a Recorder."""
@@ -40,9 +42,11 @@ class Piecemeal:
 
     def _keep(self) -> None:
         records = clocklog.written(self._log.records(self.kept, MOST)[0])
-        for piece in clocklog.events(clocklog.settle(records)):
+        more, _full = self._log.kernel_records(self.kept_of_process_1, MOST)
+        for piece in clocklog.events(clocklog.settle(records + more)):
             self._writer.append(piece)
         self.kept += len(records) // clocklog.RECORD.size
+        self.kept_of_process_1 += len(more) // clocklog.RECORD.size
 
     def sync(self, seq: int) -> None:
         """As of a Recorder."""

@@ -18,7 +18,8 @@ from hark.errors import BundleError
 
 RECORD: Final = struct.Struct("<16sQQ")
 _VALUE_AT: Final = 24  # of a record: it is written last
-MAX_RECORDS: Final = 1 << 18  # as many as the log has room for (shims/preload/ground.h)
+MAX_RECORDS: Final = (1 << 18) + (1 << 16)
+"""As many as the log has room for (shims/preload/ground.h), and what process 1 keeps (launcher.pages)."""
 MAX_BYTES: Final = MAX_RECORDS * RECORD.size
 _PART_BYTES: Final = 1 << 20
 _MAGIC: Final = b"HARKCK1\0"

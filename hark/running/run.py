@@ -394,7 +394,8 @@ class Run:
     def closing(self, ended: Ended) -> Iterator[Event]:
         """Yield what is on the record after the agent has ended, before how it did."""
         log = self.boundary.log if self.plan.shim else None
-        kept = 0 if self.piecemeal is None else self.piecemeal.kept
+        piecemeal = self.piecemeal
+        kept = (0, 0) if piecemeal is None else (piecemeal.kept, piecemeal.kept_of_process_1)
         controlled = self.prepared.controlled
         yield from determinism.closing(controlled, self.plan, log, ended.unreached, since=kept)
         if self.files is not None:

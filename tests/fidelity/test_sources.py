@@ -28,7 +28,7 @@ def test_a_difference_is_by_rule_known_or_a_fault() -> None:
         return cell(runtime, source, Pair({source: "1"}, {source: "2"}), DIFFERS)
 
     assert judged("Node", "monotonic") == Cell(State.RULE, rows.BY_RULE["monotonic"])
-    assert judged("Go", "wall") == Cell(State.UNCOVERED, rows.UNSHIMMED)
+    assert judged("Go", "/dev/random") == Cell(State.UNCOVERED, rows.UNSHIMMED)
     wrong = judged("Node", "wall")
     assert (wrong.state, wrong.holds, wrong.why) == (State.WRONG, False, "was 1, is 2")
 
@@ -71,6 +71,8 @@ def test_a_column_is_at_fault_for_a_difference_and_for_silence_about_a_program_w
     assert list(column(State.WRONG, "x").faults()) == ["Node, id: x"]
     assert list(column(State.UNCOVERED, stray=True, reports=("said",)).faults()) == []
     assert "the record does not say so" in next(iter(column(State.UNCOVERED, stray=True).faults()))
+    told = Measured(Runtime("Go", stray=True), {"id": Cell(State.UNCOVERED, "x")}, notified=True)
+    assert list(told.faults()) == []
     assert list(Measured(Runtime("Node"), fault="it broke").faults()) == ["Node: it broke"]
 
 

@@ -61,6 +61,8 @@ SHAPE = Shape(
     caller={"REAL_KEY": KEY},
     packages=True,
     not_covered=(
-        "codex is a static binary: its clock is the machine's, and stands in the identifiers of its session"
+        "codex is a static binary whose tasks run on whichever of its threads is free, and these threads "
+        "draw random bytes and read the clock in another order each time; both stand in the identifiers "
+        "of its session"
     ),
 )

@@ -1,6 +1,7 @@
 """What of a run is under control: as its policy says, and as far as the system can."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,12 +10,15 @@ from hark.policy.model import Clock, Randomness, ReplayRules
 from hark.repeatable import bytecode, determinism
 from hark.repeatable.determinism import NO_RDRAND, Determinism, arrange, variables
 from hark.repeatable.shim_library import NoLibraryError
+from hark.replay import clocklog
+from launcher import pages
 from launcher.pages import CLOCKED, LOG_BYTES, PAGE_BYTES, REPLAYED, SEEDED, Log, Page
 from launcher.plan import Plan
 
 SEED = bytes(range(32))
 PLAN = Plan(argv=("x",), executable="/x", workdir="/", env={}, grants=())
 FULL = Determinism(SEED, clock=True, preload=b"elf")
+CLOCK_NOTIFY = ("clock notify",) if os.uname().machine == "x86_64" else ()
 
 
 BYTECODE = "/run/hark/shim/python/__pycache__/sitecustomize.cpython-313.pyc"
@@ -39,6 +43,7 @@ def test_all_is_under_control_unless_the_policy_says_else():
         "random python",
         "random node",
         "random notify",
+        *CLOCK_NOTIFY,
         "aslr off",
     )
     assert found.mechanisms == everything
@@ -52,14 +57,16 @@ def test_the_policy_leaves_each_to_the_machine():
     assert arrange(ReplayRules(clock=Clock.REAL), {}, []).mechanisms == (
         *("random preload", "random python", "random node", "random notify", "aslr off"),
     )
-    assert arrange(ReplayRules(randomness=Randomness.REAL), {}, []).mechanisms == ("clock preload",)
+    assert arrange(ReplayRules(randomness=Randomness.REAL), {}, []).mechanisms == (
+        *("clock preload", *CLOCK_NOTIFY),
+    )
 
 
 def test_a_replay_takes_seed_and_clock_of_the_recorded_run():
     found = arrange(ReplayRules(), {}, [], seed=SEED, recorded=b"")
     assert found.seed == SEED
     assert found.flags == SEEDED | CLOCKED | REPLAYED
-    assert found.files()[determinism.RECORDED].startswith(b"HARKCK1\0")
+    assert found.files()[pages.RECORDED].startswith(b"HARKCK1\0")
 
 
 def test_a_missing_library_is_on_the_record_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +77,7 @@ def test_a_missing_library_is_on_the_record_and_said(monkeypatch: pytest.MonkeyP
     found = arrange(ReplayRules(), {}, [])
     assert found.shim
     assert determinism.LIBRARY not in found.files()
-    assert found.mechanisms == ("random python", "random node", "random notify", "aslr off")
+    assert found.mechanisms == ("random python", "random node", "random notify", *CLOCK_NOTIFY, "aslr off")
     assert list(determinism.closing(found, PLAN, None)) == [
         ev.ShimReport("preload", "clock and randomness", "there is no C compiler")
     ]
@@ -137,7 +144,29 @@ def test_a_full_log_is_told():
 
 
 def test_where_namespaces_nest_no_call_is_answered():
-    assert "random notify" not in arrange(ReplayRules(), {}, [], nested=True).mechanisms
+    assert not {"random notify", "clock notify"} & set(arrange(ReplayRules(), {}, [], nested=True).mechanisms)
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_only_where_a_call_tells_of_a_programs_start_is_the_clock_notified(
+    monkeypatch: pytest.MonkeyPatch, machine: str
+) -> None:
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine=machine))
+    assert ("clock notify" in FULL.mechanisms) == (machine == "x86_64")
+
+
+def test_what_process_1_kept_of_clocks_is_recorded_with_the_rest() -> None:
+    shims, kept = os.memfd_create("log"), os.memfd_create("kept")
+    os.ftruncate(shims, LOG_BYTES)
+    os.pwrite(kept, clocklog.RECORD.pack(b"s" * 16, 1 << 56, 77), 0)
+    log = Log(shims, kept)
+    (event,) = determinism.closing(FULL, PLAN, log)
+    assert isinstance(event, ev.ClockLog)
+    assert clocklog.unpack([event]) == clocklog.RECORD.pack(b"s" * 16, 1 << 56, 77)
+    os.ftruncate(kept, pages.KERNEL_LOG_BYTES)
+    assert ev.ShimReport("notify", "clock", determinism.FULL_OF_REFRESHES) in list(
+        determinism.closing(FULL, PLAN, log)
+    )
 
 
 def test_a_program_without_a_shim_is_on_the_record_and_said():

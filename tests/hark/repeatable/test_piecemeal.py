@@ -31,7 +31,8 @@ class Shared:
     def __init__(self) -> None:
         self.descriptor = os.memfd_create("log")
         os.ftruncate(self.descriptor, pages.LOG_BYTES)
-        self.log = pages.Log(self.descriptor)
+        self.own = os.memfd_create("own")
+        self.log = pages.Log(self.descriptor, self.own)
         self.writer = Kept()
         self.piecemeal = Piecemeal(self.writer, self.log)  # type: ignore[arg-type]
 
@@ -57,6 +58,18 @@ def test_what_was_read_before_an_event_stands_before_it():
     assert kinds == ["ClockLog", "DnsQuery", "ClockLog", "DnsQuery"]
     assert shared.piecemeal.kept == 2
     assert clocklog.unpack(shared.clocks()) == clocklog.settle(shared.log.records()[0])
+
+
+def test_what_process_1_keeps_stands_there_too_and_once():
+    shared = Shared()
+    os.pwrite(shared.own, struct.pack("<16sQQ", A, 1 << 56, 5), 0)
+    shared.does("a")
+    shared.does("b")
+    os.pwrite(shared.own, struct.pack("<16sQQ", A, 2 << 56, 6) + bytes(7), 32)  # the next is being written
+    shared.does("c")
+    assert len(shared.clocks()) == 2
+    assert shared.piecemeal.kept_of_process_1 == 2
+    assert clocklog.unpack(shared.clocks()) == shared.log.kernel_records()[0]
 
 
 def test_what_a_fork_read_of_the_recorded_clock_stands_before_it_goes_live():
