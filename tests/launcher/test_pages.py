@@ -1,5 +1,6 @@
 """The page as the shims read it, and the log whatever the agent has made of it."""
 
+import mmap
 import os
 import struct
 
@@ -133,3 +134,28 @@ def test_a_page_that_goes_live_is_no_replays_any_more():
     content = os.pread(descriptor, pages.PAGE_BYTES, 0)
     assert struct.unpack_from("=II", content, 24) == (pages.SEEDED | pages.CLOCKED, 0)
     assert struct.unpack_from("=q", content, 4064) == (-7,)
+
+
+def test_process_1_reads_what_the_supervisor_says() -> None:
+    descriptor = memory()
+    page = Page(descriptor)
+    page.begin(5, bytes(32), pages.CLOCKED | pages.REPLAYED)
+    shown = pages.Shown(mmap.mmap(descriptor, pages.PAGE_BYTES, prot=mmap.PROT_READ))
+    assert (shown.wall_ns, shown.flags) == (5, pages.CLOCKED | pages.REPLAYED)
+    page.set_wall((1 << 64) - 1)
+    page.go_live(-3)
+    assert (shown.wall_ns, shown.wall_offset_ns, shown.flags) == (1 << 62, -3, pages.CLOCKED)
+
+
+def test_what_process_1_keeps_is_read_in_whole_records() -> None:
+    kept = memory(0)
+    log = Log(memory(pages.LOG_BYTES), kept)
+    assert log.kernel_records() == (b"", False)
+    os.pwrite(kept, bytes(range(70)), 0)
+    assert log.kernel_records() == (bytes(range(64)), False)
+    assert log.kernel_records(1) == (bytes(range(32, 64)), False)
+    os.ftruncate(kept, pages.KERNEL_LOG_BYTES)
+    assert log.kernel_records(since=pages.KERNEL_RECORDS) == (b"", True)
+    log.close()
+    log.close()
+    assert Log(memory(pages.LOG_BYTES)).kernel_records() == (b"", False)

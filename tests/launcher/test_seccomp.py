@@ -10,7 +10,7 @@ import pytest
 
 from hark.errors import ConfinementError
 from launcher import seccomp
-from launcher.numbers import ARM64, NEWEST_KNOWN, X86_64
+from launcher.numbers import ARM64, NEWEST_KNOWN, NUMBERS, X86_64
 from launcher.syscalls import ALLOWED, JUDGED, MISSING, NESTED, UNNESTED
 from tests.launcher.rig import contained, shell
 
@@ -293,3 +293,21 @@ def test_process_1_keeps_its_share_of_the_processors(architecture: int, nested: 
         for which in (process, process + 1):
             assert (judged(name, which, 1), judged(name, which, 0)) == ("EPERM", ALLOW)
         assert judged(name, process + 2, 0) == "EPERM"
+
+
+@BOTH
+def test_a_programs_start_and_reads_of_the_wall_clock_alone_are_notified(architecture: int) -> None:
+    def told(name: str, *args: int, **which: bool) -> str:
+        number = NUMBERS[name][architecture]
+        program = seccomp.program(architecture, **which)
+        return ALLOW if number is None else run(program, number, args, ARCH[architecture])
+
+    on_start = ASK if architecture == X86_64 else ALLOW
+    assert told("arch_prctl", 0x1002, starts=True) == on_start
+    assert told("arch_prctl", 0x1003, starts=True) == told("arch_prctl", 0x1002) == ALLOW
+    for clock in range(16):
+        expected = ASK if clock in (0, 5, 8, 11) else ALLOW
+        assert told("clock_gettime", clock, clock=True) == expected, clock
+        assert told("clock_gettime", clock) == ALLOW
+    assert told("gettimeofday", clock=True) == ASK
+    assert told("gettimeofday", starts=True) == ALLOW
