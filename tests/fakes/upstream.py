@@ -195,7 +195,7 @@ def serving(*names: str, tls: bool = True) -> Iterator[Upstream]:
     upstream.port = server.server_address[1]
     if tls:
         upstream.ca_pem, server.context = certified(names)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.002}, daemon=True)
     thread.start()
     try:
         yield upstream

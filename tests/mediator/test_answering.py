@@ -317,7 +317,10 @@ def test_what_an_answer_must_not_say_in_its_trailers_is_dropped() -> None:
     assert [event.raw_headers for event in rig.recorder.of(Trailers)] == [((b"X-Sum", b"42"),)]
 
 
-def test_an_early_413_reaches_the_agent_and_the_connection_does_not_hang() -> None:
+def test_an_early_413_reaches_the_agent_and_the_connection_does_not_hang(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mediator.answering.DISCARD_S", 0.2)
     with pair() as (rig, upstream), rig.tls(API) as sock:
 
         @upstream.on("/413")

@@ -139,7 +139,10 @@ def test_an_answer_to_http_1_0_that_changes_on_the_way_ends_with_its_connection(
 
 
 @pytest.mark.usefixtures("swapped")
-def test_a_long_body_of_http_1_0_that_would_have_to_change_is_refused() -> None:
+def test_a_long_body_of_http_1_0_that_would_have_to_change_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mediator.ending.DISCARD_S", 0.2)
     with plain() as (rig, upstream):
         sock = rig.dial(rig.address(API), 80)
         got = raw(sock, f"POST / HTTP/1.0\r\nHost: {API}\r\nContent-Length: {2 << 20}\r\n\r\n".encode())

@@ -108,7 +108,8 @@ def test_a_certificate_for_another_name_gives_502() -> None:
         assert upstream.seen == []
 
 
-def test_a_refused_upload_gets_its_page_before_the_upload_ends() -> None:
+def test_a_refused_upload_gets_its_page_before_the_upload_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mediator.ending.DISCARD_S", 0.2)
     with pair() as (rig, upstream), rig.tls(API) as sock:
         head = f"POST / HTTP/1.1\r\nHost: evil.test\r\nContent-Length: {1 << 30}\r\n\r\n"
         sock.sendall(head.encode() + b"x" * 1000)

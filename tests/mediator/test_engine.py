@@ -30,7 +30,8 @@ assert "mitmproxy.addons" not in sys.modules and "mitmproxy.master" not in sys.m
 WAITING = """rig.mediator.prefetch()
     import time
     until = time.monotonic() + 60
-    while "re2" not in sys.modules and time.monotonic() < until:
+    while not ((loading := rig.mediator._engine._loading) and loading.done()):
+        assert time.monotonic() < until
         time.sleep(0.01)"""
 STOPPED = """import importlib, time
     asked, load, engine = [], importlib.import_module, rig.mediator._engine

@@ -121,7 +121,7 @@ def stalled(size: int, *, tls: bool) -> tuple[bytes, str]:
 
 @pytest.fixture(autouse=True)
 def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mediator.streaming, "LATER_S", 0.4)
+    monkeypatch.setattr(mediator.streaming, "LATER_S", 0.2)
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "tls"])
