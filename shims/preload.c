@@ -41,6 +41,7 @@
 #include "preload/random.h"
 #include "preload/seeds.h"
 #include "preload/clock.h"
+#include "preload/ends.h"
 #include "preload/waits.h"
 #include "preload/folders.h"
 #include "preload/notes.h"

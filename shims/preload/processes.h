@@ -46,6 +46,7 @@ static pid_t forked(pid_t pid) {
     me.expected = 0;
     if (pid == 0 && in_force(CLOCKED)) {
         int kept = errno;
+        started_at = real(CLOCK_MONOTONIC);
         refresh(STARTED, 0, 0, 0);
         errno = kept;
     }
@@ -141,5 +142,8 @@ __attribute__((constructor)) static void start(void) {
     name_program();
     if (page->flags & SEEDED) note_isolated_python();
     for (int fd = 0; fd < 3 && page->flags & SEEDED; fd++) note(fd);
-    if (page->flags & CLOCKED) refresh(STARTED, 0, 0, 0);
+    if (page->flags & CLOCKED) {
+        started_at = real(CLOCK_MONOTONIC);
+        refresh(STARTED, 0, 0, 0);
+    }
 }
