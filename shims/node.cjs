@@ -7,11 +7,15 @@
 // library's own: it is asked first, and its bytes are written over. Without a page of the run nothing is changed, and
 // whatever goes wrong here is said in the run's log and goes no further.
 //
+// Files that are asked for side by side are answered in the order in which they were asked for, since threads look for them
+// and come back in any. One that takes longer than a second (a pipe that nobody writes to) holds nobody any more.
+//
 // Where a fork goes live the run has another seed, and every later draw is mixed with that; Math.random begins anew. That
 // is looked up again by whoever draws and has not drawn for a fifth of a millisecond: nothing reaches an agent sooner.
 //
 // Not reached: keys that OpenSSL makes for itself (generateKeyPair, subtle.generateKey, TLS), which draw by thread from
-// the preloaded library; Math of another `vm` context. Clocks are that library's alone. The syntax is that of Node 8.
+// the preloaded library; Math of another `vm` context; the order in which streams and open files are read. Clocks are that
+// library's alone. The syntax is that of Node 8.
 'use strict';
 
 (function () {
@@ -22,6 +26,12 @@
   const NOTE_BYTES = 256;
   const KEY = 'hark.randomness';
   const STALE_MS = 0.2;
+  const PATIENCE_MS = 1000;
+  // What looks once for something by its path: none of these is made of others of them.
+  const BY_PATH = [
+    ...['access', 'chmod', 'copyFile', 'link', 'lstat', 'lutimes', 'mkdir', 'mkdtemp', 'opendir', 'readFile', 'readdir'],
+    ...['readlink', 'rename', 'rmdir', 'stat', 'statfs', 'symlink', 'unlink', 'utimes', 'writeFile'],
+  ];
 
   function note(what, why) {
     try {
@@ -401,6 +411,110 @@
       }
     }
     threads.Worker = Worker;
+
+    // Nothing of this counts as a child of the agent's own contexts, nor as a draw.
+    const asked = new Set();
+    const aside = new hooks.AsyncResource('hark');
+    aside[CONTEXT] = new Context(0, 0, 0, 1);
+    let watched = false;
+    let due = false;
+
+    const first_asked = () => asked.values().next().value;
+
+    function ask() {
+      const entry = { ready: null, left: false, since: now() };
+      asked.add(entry);
+      return entry;
+    }
+
+    // `run` is to be called in a turn of the event loop of its own, as each answer of the library's is.
+    function answer(entry, run) {
+      if (entry.left) return run();
+      if (entry === first_asked() && !due) {
+        asked.delete(entry);
+        go_on();
+        return run();
+      }
+      entry.ready = run;
+      watch();
+      return undefined;
+    }
+
+    function go_on() {
+      const next = first_asked();
+      if (due || next === undefined || next.ready === null) return;
+      due = true;
+      aside.runInAsyncScope(setImmediate, null, () => {
+        due = false;
+        asked.delete(next);
+        go_on();
+        next.ready();
+      });
+    }
+
+    function watch() {
+      if (watched) return;
+      watched = true;
+      const timer = aside.runInAsyncScope(setTimeout, null, look_for_late, PATIENCE_MS);
+      timer.unref();
+    }
+
+    function look_for_late() {
+      watched = false;
+      const time = now();
+      for (const entry of asked) {
+        if (entry.ready !== null || time - entry.since < PATIENCE_MS) break;
+        entry.left = true;
+        asked.delete(entry);
+      }
+      go_on();
+      if (asked.size) watch();
+    }
+
+    const by_callback = (original) =>
+      function (...given) {
+        const then = given[given.length - 1];
+        if (typeof then !== 'function') return original.apply(this, given);
+        const entry = ask();
+        given[given.length - 1] = function (...found) {
+          if (entry.left || (entry === first_asked() && !due)) return answer(entry, () => then.apply(this, found));
+          const resource = new hooks.AsyncResource('hark');
+          resource[CONTEXT] = current();
+          return answer(entry, () => resource.runInAsyncScope(then, this, ...found));
+        };
+        try {
+          return original.apply(this, given);
+        } catch (error) {
+          asked.delete(entry);
+          go_on();
+          throw error;
+        }
+      };
+
+    const by_promise = (original) =>
+      function (...given) {
+        const context = current();
+        const found = original.apply(this, given);
+        if (!(found instanceof Promise)) return found;
+        const { promises } = context;
+        const entry = ask();
+        const answered = new Promise((resolve, reject) => {
+          found.then(
+            (value) => answer(entry, () => resolve(value)),
+            (error) => answer(entry, () => reject(error)),
+          );
+        });
+        context.promises = promises;
+        answered[CONTEXT] = found[CONTEXT];
+        return answered;
+      };
+
+    for (const name of BY_PATH) {
+      replace(fs, name, by_callback);
+      if (fs.promises) replace(fs.promises, name, by_promise);
+    }
+    if (fs.promises) replace(fs.promises, 'realpath', by_promise);
+    replace(fs.realpath, 'native', by_callback);
     require('module').syncBuiltinESMExports();
   }
 

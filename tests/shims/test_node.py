@@ -137,3 +137,76 @@ def test_what_does_not_work_is_noted_and_the_program_goes_on(monkeypatch: pytest
     ((source, what, why),) = result.found
     assert (source, what) == ("node", "randomness")
     assert "no_such_thing" in why
+
+
+FILES = """
+const fs = require('fs');
+const { AsyncLocalStorage } = require('async_hooks');
+const { randomUUID } = require('crypto');
+const store = new AsyncLocalStorage();
+fs.writeFileSync('big', '');
+fs.truncateSync('big', 8e6);
+fs.writeFileSync('small', 'x');
+const order = [];
+const told = (number) => () => { order.push(store.getStore() === number ? number : 'lost', randomUUID()); };
+const look = (number) => store.run(number, () => new Promise((on) => {
+  const how = number % 4;
+  const name = number % 5 ? 'small' : 'big';
+  const then = (...given) => { told(number)(); Promise.resolve().then(() => order.push('then')).then(on); };
+  if (how === 0) fs.readFile(name, then);
+  else if (how === 1) fs.promises.readFile(name).then(then);
+  else if (how === 2) fs.stat(name, then);
+  else fs.promises.readdir('.').then(then);
+}));
+Promise.all([...Array(40).keys()].map(look)).then(() => console.log(order.join(' ')));
+"""
+
+
+def test_files_that_are_asked_for_side_by_side_are_answered_in_that_order():
+    """A large one comes before a small one; the control has no shim."""
+    said = node(FILES, name="p.js").split()
+    expected = [word for number in range(40) for word in (str(number), "then")]
+    assert [word for word in said if "-" not in word] == expected
+    assert node(FILES, name="p.js").split() == said
+    alone = node(FILES, name="p.js", languages=False).split()
+    assert [word for word in alone if "-" not in word] != expected
+
+
+def test_a_file_that_does_not_come_holds_nobody_for_long():
+    program = """
+const fs = require('fs');
+require('child_process').execSync('mkfifo pipe');
+const began = Date.now();
+fs.readFile('pipe', () => console.log('pipe'));
+fs.readFile('/etc/hosts', () => {
+  console.log('hosts');
+  fs.stat('/etc/hosts', () => { console.log('stat'); fs.writeFileSync('pipe', 'x'); });
+});
+"""
+    assert node(program, name="p.js") == "hosts\nstat\npipe\n"
+
+
+def test_errors_of_files_are_the_librarys_own():
+    program = """
+const fs = require('fs');
+const said = (error) => console.log(error.code, error.message, error.syscall, error.constructor.name);
+(async () => {
+  for (const name of ['readFile', 'stat', 'readdir', 'access', 'opendir', 'readlink', 'realpath']) {
+    await new Promise((on) => fs[name]('/no/such', (error) => { said(error); on(); }));
+    await fs.promises[name]('/no/such').catch(said);
+    try { await fs[name](5, 5, 5); } catch (error) { said(error); }
+    await fs.promises[name]({}).catch(said);
+    console.log(fs[name].name, fs[name].length, fs.promises[name].name, fs.promises[name].length);
+  }
+  await new Promise((on) => fs.realpath.native('/bin/../etc', (error, path) => { console.log(error, path); on(); }));
+  await new Promise((on) => fs.realpath('/bin/../etc', (error, path) => { console.log(error, path); on(); }));
+  console.log(await require('util').promisify(fs.readFile)('/etc/hostname', 'utf8').then((text) => text.length > 0));
+  process.once('uncaughtException', (error) => {
+    console.log('caught', error.message);
+    fs.stat('.', () => console.log('after'));
+  });
+  fs.stat('.', () => { throw new Error('mine'); });
+  fs.stat('.', () => console.log('beside'));
+})();
+"""
+    assert node(program, name="p.js") == node(program, name="p.js", languages=False)
