@@ -1,10 +1,10 @@
 """The clocks of a replay: what the agent reads, and by what its own record counts.
 
 Always: at each release the agent's wall clock is what it was in the recording (the time of the last event
-that moved it there), its monotonic clock has moved by the recorded gap, and the event that is recorded for it
-has the recorded time to the nanosecond. So a replay's bundle holds the times that its agent saw, and can be
-replayed like any other. Between two releases its record counts as time passes here, and never beyond the next
-thing that came in. From any thread.
+that moved it there), its monotonic clock has moved by what the agent waited there since it last did
+something, and the event that is recorded for it has the recorded time to the nanosecond. So a replay's bundle
+holds the times that its agent saw, and can be replayed like any other. Between two releases its record counts
+as time passes here, and never beyond the next thing that came in. From any thread.
 
 A fork goes live: from then on the record counts as time passes, without a jump, the wall clock is the real
 one and moves with what comes in, and draws come from a seed of their own. The wall clock of a recorded fork
@@ -112,8 +112,11 @@ class Timing:
         with self._lock:
             self._real_ns = self._clock()
 
-    def release(self, time_ns: int, gap_ns: int) -> None:
-        """Be at `time_ns` of the recording; the monotonic clock has gone on by `gap_ns` then."""
+    def release(self, time_ns: int, gap_ns: int, most_ns: int | None = None) -> None:
+        """Be at `time_ns` of the recording; the monotonic clock has gone on by `gap_ns` then.
+
+        It is not moved by more than `most_ns`: that the agent worked for longer then is not made up for.
+        """
         with self._lock:
             if self._live:
                 return  # what is still played was begun before, and comes as it comes
@@ -121,7 +124,8 @@ class Timing:
             real, self._real_ns = now - (self._real_ns or now), now
             self._time_ns = max(self._time_ns, time_ns)
             if self._page is not None:
-                self._page.move_monotonic(gap_ns - real)
+                behind = gap_ns - real
+                self._page.move_monotonic(behind if most_ns is None else min(behind, most_ns))
                 at = bisect_right(self._inbound, time_ns, key=_time_of)
                 if at:
                     self._page.set_wall(self._inbound[at - 1].wall_ns)

@@ -9,9 +9,11 @@ from hark.bundle.events import Branch
 class Clock(Protocol):
     """The clocks that the agent reads."""
 
-    def release(self, time_ns: int, gap_ns: int) -> None:
+    def release(self, time_ns: int, gap_ns: int, most_ns: int | None = None) -> None:
         """Be at `time_ns` since the run began, `gap_ns` of the recording after the release before this one.
 
+        `most_ns`: how much of that the agent waited there and has not waited here. A clock that goes on by
+        more has timers run out that the agent set after it had worked, and right before it asked.
         MUST be done when it returns: what comes in comes in right after. MUST not block.
         """
         ...
@@ -27,7 +29,7 @@ class Clock(Protocol):
 class RealClock:
     """Leaves the agent's clocks as they are."""
 
-    def release(self, time_ns: int, gap_ns: int) -> None:
+    def release(self, time_ns: int, gap_ns: int, most_ns: int | None = None) -> None:
         """Do nothing."""
 
     def branched(self, branch: Branch, time_ns: int) -> None:

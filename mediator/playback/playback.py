@@ -116,6 +116,8 @@ class Playback:
         self._writing: Part | None = None
         self._last_ns = 0
         self._last_real = 0.0
+        self._acted_real = 0.0
+        """When the agent did something here, or something was let in."""
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = False
@@ -145,7 +147,7 @@ class Playback:
     def start(self) -> None:
         """Begin to conduct. MUST be called in the event loop."""
         self._loop = asyncio.get_running_loop()
-        self._last_real = time.monotonic()
+        self._last_real = self._acted_real = time.monotonic()
         self._task = asyncio.create_task(self._conduct())
 
     async def stop(self) -> None:
@@ -170,6 +172,7 @@ class Playback:
         """Take what was recorded of the replay; but input, which another thread records, had its turn."""
         if isinstance(event, Input):
             return
+        self._acted_real = time.monotonic()
         miss = self.score.observe(event)
         if isinstance(miss, Differs):
             self.diverge(Divergence("difference", miss.words, miss.event if miss.event >= 0 else None))
@@ -430,8 +433,9 @@ class Playback:
             self._counts.held_s += now - waiting.since
         # A head has no event of its own, or a late one: it is recorded with what comes after it.
         at = part.time_ns - 1 if isinstance(part.piece, Head) else part.time_ns
-        self._clock.release(at, max(0, at - self._last_ns))
-        self._last_ns, self._last_real = max(part.time_ns, self._last_ns), now
+        self._clock.release(at, max(0, at - self._last_ns), self._waited_ns(part, at, now))
+        self._last_ns = max(part.time_ns, self._last_ns)
+        self._last_real = self._acted_real = now
         self._reached(part)
         self._writing = part
         self._written.clear()
@@ -442,6 +446,12 @@ class Playback:
                 async with asyncio.timeout(WRITE_S):
                     await self._written.wait()
         self._writing = None
+
+    def _waited_ns(self, part: Part, at_ns: int, now: float) -> int:
+        """How much longer the agent had waited for a part than it has now. It waits for no decision."""
+        if self.score.is_decision(part):
+            return 0
+        return max(0, at_ns - self.score.last_ns - round((now - self._acted_real) * 1e9))
 
     def _reached(self, part: Part) -> None:
         """Take that all before a part has been done: it comes in next. Raises RecordError."""

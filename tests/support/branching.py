@@ -29,8 +29,8 @@ class Branching(_Replayed):
             at_ns = next(placed.frame.time for placed in file.frames() if placed.frame.seq == EVENT)
         release, timing = self.timing.release, self.timing
 
-        def released(time_ns: int, gap_ns: int) -> None:
-            release(time_ns, gap_ns)
+        def released(time_ns: int, gap_ns: int, most_ns: int | None = None) -> None:
+            release(time_ns, gap_ns, most_ns)
             if not timing.live and time_ns >= at_ns - 1:  # a head is let in a nanosecond before its event
                 seed = os.urandom(32) if sys.argv[3] == "fresh" else b""
                 wall = timing.go_live(time.time_ns() + SHIFT_NS, seed)

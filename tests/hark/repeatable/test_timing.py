@@ -113,6 +113,19 @@ def test_the_monotonic_clock_moves_by_what_was_not_waited() -> None:
     assert page.moved == [700, 0]
 
 
+def test_what_the_agent_worked_for_longer_than_here_is_not_made_up_for() -> None:
+    """A timer that it set before it asked would run out at once, as in the control."""
+    moved = []
+    for most in (400, None):
+        ours = Ours()
+        made, page = timing(ours)
+        made.begin()
+        ours.now += 100
+        made.release(1000, 1000, most)
+        moved += page.moved
+    assert moved == [400, 900]
+
+
 def test_the_record_goes_on_between_releases_and_not_beyond_the_next() -> None:
     ours = Ours()
     made, _ = timing(ours)

@@ -61,10 +61,12 @@ class Steps:
     """A clock that keeps what it was told."""
 
     moved: list[tuple[int, int]] = field(default_factory=list)
+    most: list[int | None] = field(default_factory=list)
 
-    def release(self, time_ns: int, gap_ns: int) -> None:
+    def release(self, time_ns: int, gap_ns: int, most_ns: int | None = None) -> None:
         """As the protocol says."""
         self.moved.append((time_ns, gap_ns))
+        self.most.append(most_ns)
 
     def branched(self, branch: Branch, time_ns: int) -> None:
         """As the protocol says."""

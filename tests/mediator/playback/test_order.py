@@ -146,6 +146,22 @@ def test_clocks_are_moved_by_the_recorded_gaps_and_never_back(tmp_path: Path) ->
     }  # a head just before what it is recorded with
     assert max(gap for _, gap in played.clock.moved) > 250 * 10**6
     assert all(gap >= 0 for _, gap in played.clock.moved)
+    assert max(most or 0 for most in played.clock.most) > 250 * 10**6
+
+
+def test_no_clock_goes_on_by_what_the_agent_worked_before_it_asked(tmp_path: Path) -> None:
+    """Its timers for the answer, which it set when it asked, would run out with it: the gap alone says so."""
+    path = tmp_path / "run.hark"
+    with recording(path) as recorder, pair(recorder=recorder) as (rig, upstream):
+        upstream.routes["/quick"] = slow(0.0)
+        time.sleep(1.0)
+        asked(rig, "/quick")
+        recorder.wait_for(LlmResponseEnd)
+    with playing(frames_of(path), API) as played:
+        asked(played.rig, "/quick")
+        played.rig.recorder.wait_for(LlmResponseEnd)
+    assert max(gap for _, gap in played.clock.moved) > 900 * 10**6
+    assert sum(most or 0 for most in played.clock.most) < 500 * 10**6
 
 
 def test_the_recorded_waits_are_waited_where_they_are_asked_for(tmp_path: Path) -> None:
