@@ -88,7 +88,8 @@ def _take_streams(plan: Plan, identity: Identity, played: Played | None) -> tupl
     owner = (identity.uid, identity.gid) if identity.changed else None
     terminals = None if played is None else played.terminals
     try:
-        outlet = Outlet.settle(terminals, owner, plan.limits.disk)
+        to_the_end = played is not None and played.to_the_end
+        outlet = Outlet.settle(terminals, owner, plan.limits.disk, to_the_end=to_the_end)
         if played is not None:
             return played.settle(owner), outlet
         return intake.settle(owner, recorded=plan.record_input), outlet

@@ -7,9 +7,11 @@ when it was recorded goes to one now: a program that is run again would see anot
 the reviewer's terminal. Outputs that lead to one place share one pipe, in their order. A pipe of the caller's
 stays: its flags alone can be changed, and they are put back at the end.
 
-What cannot be written ends the pipe, so that the agent is told by SIGPIPE or EPIPE; `problem` says why.
+What cannot be written ends the pipe, so that the agent is told by SIGPIPE or EPIPE; `problem` says why. An
+agent that was told nothing when it was recorded is told nothing in its replay: every pipe is read to its end.
 """
 
+import contextlib
 import fcntl
 import os
 import select
@@ -33,19 +35,26 @@ class Outlet:
 
     @classmethod
     def settle(
-        cls, terminals: Collection[int] | None, owner: tuple[int, int] | None, ceiling: int | None = None
+        cls,
+        terminals: Collection[int] | None,
+        owner: tuple[int, int] | None,
+        ceiling: int | None = None,
+        *,
+        to_the_end: bool = False,
     ) -> Self:
         """Make a pipe for each place that outputs lead to and the agent must not hold. Raises OSError.
 
         The streams among `terminals` are the agent's own terminal (None: all that are terminals); `owner`
-        (uid, gid) may open the pipes anew; no file is written to beyond `ceiling` bytes.
+        (uid, gid) may open the pipes anew; no file is written to beyond `ceiling` bytes. With `to_the_end`
+        the agent is not told of readers that leave.
         """
         own = [number for number in (1, 2) if os.isatty(number)] if terminals is None else terminals
         places: dict[object, list[int]] = {}
         for number in (1, 2):
-            if number not in own and (place := _place(number)) is not None:
+            if number not in own and (place := _place(number, pipes=to_the_end)) is not None:
                 places.setdefault(place, []).append(number)
-        return cls([_Way(tuple(streams), owner, ceiling) for streams in places.values()])
+        ways = [_Way(tuple(streams), owner, ceiling, to_the_end) for streams in places.values()]
+        return cls(ways)
 
     def enter(self) -> None:
         """In the forked child: take the agent's side."""
@@ -88,8 +97,15 @@ class Outlet:
 class _Way:
     """One pipe and the thread that empties it."""
 
-    def __init__(self, streams: tuple[int, ...], owner: tuple[int, int] | None, ceiling: int | None) -> None:
+    def __init__(
+        self,
+        streams: tuple[int, ...],
+        owner: tuple[int, int] | None,
+        ceiling: int | None,
+        to_the_end: bool,  # noqa: FBT001
+    ) -> None:
         self.streams = streams
+        self._to_the_end = to_the_end
         self._target = streams[0]
         self._patient = not os.isatty(self._target)
         regular = stat.S_ISREG(os.fstat(self._target).st_mode)
@@ -143,7 +159,14 @@ class _Way:
             name = "standard output" if self._target == 1 else "standard error"
             self.problem = f"{name} cannot be written: {(error.strerror or str(error)).lower()}"
         finally:
+            self._drain()
             os.close(self._read)
+
+    def _drain(self) -> None:
+        """Take what nobody reads, where the agent is not to be told."""
+        with contextlib.suppress(OSError):
+            while self._to_the_end and not self.full and os.read(self._read, _CHUNK):
+                pass
 
     def _is_heard(self) -> bool:
         """Wait for something to read; False if the reader leaves meanwhile."""
@@ -173,12 +196,13 @@ class _Way:
         return max(0, self._ceiling - end)
 
 
-def _place(number: int) -> object:
+def _place(number: int, *, pipes: bool) -> object:
     """What an output leads to that the agent must not hold: a terminal, a file, a socket; None otherwise."""
     if os.isatty(number):
         return "terminal"
     status = os.fstat(number)
     held = stat.S_ISREG(status.st_mode) or stat.S_ISSOCK(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    held = held or (pipes and stat.S_ISFIFO(status.st_mode))
     return (status.st_dev, status.st_ino) if held else None
 
 

@@ -46,6 +46,8 @@ class Played:
     turn: Turn
     ends: bool = False
     """Whether a terminal at which nothing more may be typed says so to the agent, as Ctrl-D does."""
+    to_the_end: bool = False
+    """Whether the agent's output is taken to its end, also where nobody reads it any more."""
 
     @cached_property
     def streams(self) -> tuple[Kind, ...]:

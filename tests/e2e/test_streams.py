@@ -179,3 +179,14 @@ def test_nohup_holds_inside(rootless: Desk):
     program = "import signal; print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
     ended = ok(rootless.run("--", "python3", "-c", program, preexec_fn=ignore))
     assert ended.stdout == "True\n"
+
+
+def test_a_replay_whose_reader_leaves_is_equal(rootless: Desk):
+    """What the agent prints fills every pipe long before its end; the control is a run, where it is told."""
+    rootless.write("agent.sh", "seq 200000 && echo done > end.txt")
+    assert in_shell(rootless, "./hark-run sh agent.sh | head -1; echo ${PIPESTATUS[0]}").stdout == "1\n141\n"
+    assert rootless.run("--", "sh", "agent.sh").returncode == 0
+    hark = Path(rootless.user.hark).parent / "hark"
+    ended = in_shell(rootless, f"{hark} replay {rootless.bundle} | head -1; echo ${{PIPESTATUS[0]}}")
+    assert ended.stdout == "1\n0\n", ended.stderr
+    assert "REPLAY-EQUAL" in ended.stderr

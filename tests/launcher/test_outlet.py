@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import signal
 import socket
 import tempfile
 from collections.abc import Callable
@@ -170,6 +171,40 @@ def test_a_socket_whose_reader_leaves_ends_the_agents_pipe_and_is_no_problem() -
         return outlet.problem, os.waitstatus_to_exitcode(status) == 7
 
     assert apart(work) == (None, True)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_an_agent_that_is_run_again_is_not_told_that_the_reader_has_left(kind: str) -> None:
+    """The control is told, as in a run."""
+
+    def ended(*, to_the_end: bool) -> int:
+        if kind == "pipe":
+            ours, its = os.pipe()
+        else:
+            one, other = socket.socketpair()
+            ours, its = one.detach(), other.detach()
+        os.dup2(its, 1)
+        os.close(its)
+        outlet = Outlet.settle(None, None, to_the_end=to_the_end)
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.close(ours)
+            outlet.enter()
+            for _ in range(100):
+                os.write(1, bytes(65536))
+            os._exit(7)
+        outlet.leave()
+        outlet.begin()
+        os.read(ours, 1)
+        os.close(ours)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.dup2(2, 1)
+        outlet.finish()
+        assert outlet.problem is None
+        return status
+
+    assert apart(lambda: [ended(to_the_end=True), ended(to_the_end=False)]) == [7, -signal.SIGPIPE]
 
 
 def test_flags_that_the_agent_left_on_the_callers_pipe_are_put_back() -> None:
