@@ -13,6 +13,8 @@ from tests.e2e.rig import Desk
 from tests.fakes.upstream import Answer, serving
 
 HOST: Final = "generativelanguage.googleapis.com"
+TRY: Final = mended.TRY.replace("python3", "python3 -B")
+"""It leaves no folder behind, which the tool beside it would list or not."""
 
 
 def shell(command: str) -> Use:
@@ -36,7 +38,7 @@ def script(project: str) -> dict[str, list[Turn]]:
                 "I mend.",
                 [Use("replace", mend), Use("write_file", {"file_path": notes, "content": "mended\n"})],
             ),
-            Turn("I try.", [shell(mended.TRY), Use("list_directory", {"dir_path": project})]),
+            Turn("I try.", [shell(TRY), Use("list_directory", {"dir_path": project})]),
             Turn(mended.DONE),
         ]
     }
