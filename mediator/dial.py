@@ -29,6 +29,7 @@ from mediator.upstream import Redirect, behind_proxy, dialable
 
 NEXT_ADDRESS_S: Final = 3.0  # a server with several addresses: a dead first one costs this
 LAST_ADDRESS_S: Final = 15.0  # as curl and browsers give up
+_ANY_PORT: Final = 9  # nothing is sent there
 _NO_TLS: Final = "; what answers there speaks none: have the agent ask it over http://, and allow that port"
 
 
@@ -117,7 +118,7 @@ class Dialler:
         return None if appointed is None else (appointed.host, appointed.port)
 
     async def _through(self, proxy: Proxy, target: Destination, context: ssl.SSLContext | None) -> Streams:
-        why = behind_proxy(target.host)
+        why = behind_proxy(target.host, _is_own)
         if why:
             raise UpstreamError(why)
         own = self.trust.context(h2=False) if proxy.tls else None
@@ -140,10 +141,25 @@ def _unverified(whose: str, error: ssl.SSLCertVerificationError) -> UpstreamErro
 
 
 async def _places(target: Destination) -> list[tuple[str, int]]:
-    addresses, why = dialable(target.host, await _resolve(target))
+    addresses, why = dialable(target.host, await _resolve(target), _is_own)
     if why:
         raise UpstreamError(why)
     return [(address, target.port) for address in addresses]
+
+
+def _is_own(address: str) -> bool:
+    """Whether the kernel would deliver what is sent to an address to this machine itself. Nothing is sent.
+
+    Who speaks to an address of one's own is given that address as the sender's.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
+            probe.connect((address, _ANY_PORT))
+            own: str = probe.getsockname()[0]
+    except OSError:  # no way leads there, or no such protocol here: dialling says so
+        return False
+    return own == address
 
 
 async def _resolve(target: Destination) -> list[str]:

@@ -1,12 +1,13 @@
 """Which address a host is dialled at, decided on the host's side. Pure: the caller resolves and dials.
 
 Always: an explicit address (`-upstream`, a rule's `upstream`) wins and may be any. Without one, a name that
-resolves to this machine, its link or a group (metadata services, rebinding) is not dialled. A literal that
-the policy allows is held to the same rule.
+resolves to this machine, its link or a group (metadata services, rebinding) is not dialled: neither loopback
+nor an address that the machine has on one of its links, of which the caller knows. A literal that the policy
+allows is held to the same rule.
 """
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,8 +37,11 @@ def read_redirects(upstreams: Mapping[str, str]) -> dict[str, Redirect]:
     return {_host(name, where): _redirect(name, where) for name, where in upstreams.items()}
 
 
-def forbidden(address: str) -> str | None:
-    """Say what makes an address that a resolver gave one that is not dialled, or None."""
+def forbidden(address: str, is_own: Callable[[str], bool]) -> str | None:
+    """Say what makes an address that a resolver gave one that is not dialled, or None.
+
+    `is_own` says of an address, in its usual text, whether it is one of this machine's.
+    """
     ip = _embedded(ipaddress.ip_address(address.partition("%")[0]))
     for word, holds in (
         ("loopback", ip.is_loopback),
@@ -48,15 +52,17 @@ def forbidden(address: str) -> str | None:
     ):
         if holds:
             return word
-    return None
+    return "of this machine" if is_own(str(ip)) else None
 
 
-def dialable(host: str, addresses: Iterable[str]) -> tuple[tuple[str, ...], str]:
+def dialable(
+    host: str, addresses: Iterable[str], is_own: Callable[[str], bool]
+) -> tuple[tuple[str, ...], str]:
     """Split off what may not be dialled: the addresses that may, and a sentence where none is left."""
     good: list[str] = []
     bad: list[str] = []
     for address in addresses:
-        why = forbidden(address)
+        why = forbidden(address, is_own)
         if why is None:
             good.append(address)
         else:
@@ -71,11 +77,11 @@ def dialable(host: str, addresses: Iterable[str]) -> tuple[tuple[str, ...], str]
     )
 
 
-def behind_proxy(host: str) -> str:
+def behind_proxy(host: str, is_own: Callable[[str], bool]) -> str:
     """Say why a host is not asked of a proxy, or nothing: it would be the proxy's own machine or link."""
     if host == "localhost" or host.endswith(".localhost"):
         return f"{host} is not asked of a proxy, whose own machine it would be"
-    why = forbidden(host) if is_address(host) else None
+    why = forbidden(host, is_own) if is_address(host) else None
     return "" if why is None else f"{host} ({why}) is not asked of a proxy"
 
 

@@ -1,6 +1,7 @@
 """Dialling: resolved on the host's side, verified for the canonical name, refused in a sentence."""
 
 import asyncio
+import os
 import socket
 import ssl
 import threading
@@ -10,11 +11,13 @@ import pytest
 
 from hark.errors import UpstreamError
 from hark.policy.model import Address
+from launcher import netlink
 from mediator import dial
 from mediator.authority import Destination
 from mediator.dial import Dialler, UpstreamTrust
 from mediator.upstream import read_redirects
 from tests.fakes.upstream import serving
+from tests.launcher.rig import apart
 from tests.mediator.rig import API, OTHER
 
 TARGET = Destination(API, 443)
@@ -66,6 +69,42 @@ def test_a_name_that_resolves_to_this_machine_or_its_link_is_not_dialled(
         with pytest.raises(UpstreamError, match=f"-upstream {API}=ADDRESS"):
             attempt(Dialler({}, UpstreamTrust(upstream.ca_pem)))
         assert upstream.dials == 0
+
+
+def at_an_address_of_a_link(address: str) -> str:
+    """Dial a server on every address of a machine that has this one on a link, by its name; say what came."""
+    os.unshare(os.CLONE_NEWUSER | os.CLONE_NEWNET)
+    netlink.transact(netlink.NETLINK_ROUTE, [netlink.address(1, address, 24), netlink.link_up(1)])
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server(("", 0), family=family) as server:
+        port = server.getsockname()[1]
+        socket.getaddrinfo = lambda *_, **__: [(family, 1, 6, "", (address, port))]  # type: ignore[assignment]
+        try:
+            attempt(Dialler({}, UpstreamTrust()), Destination(API, port), tls=False)
+        except UpstreamError as error:
+            return str(error)
+    return "dialled"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("address", ["192.168.77.5", "2001:db8::5"])
+def test_a_name_that_resolves_to_what_this_machine_is_called_on_its_network_is_not_dialled(
+    address: str,
+) -> None:
+    assert f"{API} is at {address} (of this machine)" in apart(lambda: at_an_address_of_a_link(address))
+
+
+@pytest.mark.attack
+def test_the_control_where_nobody_asks_whose_address_it_is_that_is_dialled() -> None:
+    def unasked() -> str:
+        dial._is_own = lambda _: False
+        return at_an_address_of_a_link("192.168.77.5")
+
+    assert apart(unasked) == "dialled"
+
+
+def test_whose_an_address_is_is_the_kernels_word() -> None:
+    assert [dial._is_own(one) for one in ("127.0.0.1", "192.0.2.1", "2001:db8::1")] == [True, False, False]
 
 
 def test_a_literal_of_this_machine_is_not_dialled_without_an_explicit_upstream() -> None:

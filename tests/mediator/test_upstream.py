@@ -9,6 +9,10 @@ from mediator.upstream import Redirect, dialable, forbidden, read_redirects
 API = Destination("api.example.test", 443)
 
 
+def nobody(_: str) -> bool:
+    return False
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -32,23 +36,32 @@ API = Destination("api.example.test", 443)
     ],
 )
 def test_an_address_of_this_machine_its_link_or_a_group_is_not_dialled(address: str) -> None:
-    assert forbidden(address)
-    addresses, why = dialable("api.example.test", [address])
+    assert forbidden(address, nobody)
+    addresses, why = dialable("api.example.test", [address], nobody)
     assert addresses == ()
     assert "-upstream api.example.test=ADDRESS, or upstream in its [[allow]], allows that" in why
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "10.0.0.1", "2001:db8::1", "fd00::1", "64:ff9b::c000:201"])
 def test_the_control_any_other_address_is_dialled(address: str) -> None:
-    assert dialable("api.example.test", [address]) == ((address,), "")
+    assert dialable("api.example.test", [address], nobody) == ((address,), "")
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::"])
+def test_an_address_that_the_machine_has_on_a_link_is_not_dialled_either(address: str) -> None:
+    addresses, _ = dialable("api.example.test", [address, "10.0.0.2"], {"10.0.0.1"}.__contains__)
+    assert addresses == ("10.0.0.2",)
+    addresses, why = dialable("api.example.test", [address], {"10.0.0.1"}.__contains__)
+    assert addresses == ()
+    assert f"{address} (of this machine); -upstream" in why
 
 
 def test_of_mixed_addresses_the_harmless_ones_are_dialled() -> None:
-    assert dialable("api.example.test", ["127.0.0.1", "192.0.2.1"]) == (("192.0.2.1",), "")
+    assert dialable("api.example.test", ["127.0.0.1", "192.0.2.1"], nobody) == (("192.0.2.1",), "")
 
 
 def test_no_address_at_all_is_said_so() -> None:
-    assert dialable("api.example.test", []) == ((), "api.example.test resolves to no address")
+    assert dialable("api.example.test", [], nobody) == ((), "api.example.test resolves to no address")
 
 
 def test_redirects_are_read_with_and_without_a_port() -> None:

@@ -75,7 +75,7 @@ def _any_port() -> Iterator[None]:
 
 
 def _any_address() -> AbstractContextManager[object]:
-    return patch.object(upstream, "forbidden", lambda _: None)
+    return patch.object(upstream, "forbidden", lambda *_: None)
 
 
 add(1, "another port of an allowed service of the host", _by_port, run_without(_any_port, _by_port))
