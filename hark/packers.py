@@ -1,7 +1,9 @@
 """The codings of HTTP bodies, one by one, piece by piece: those of zlib, brotli and zstd, and S3's, alike.
 
 Always: no more than about `STEP` bytes come of one step, so that a bomb is never held whole, and nobody makes
-us keep a window larger than the standards ask for. What is packed comes out at once, for answers that pause.
+us keep a window larger than the standards ask for. What is packed comes out at once, for answers that pause,
+and is no shorter for what stands in it: nothing is compressed, so that its length says nothing of a
+credential that was put in beside text of the agent's choice.
 """
 
 import re
@@ -21,7 +23,8 @@ from hark.portions import portions
 
 STEP: Final = 1 << 20  # bytes unpacked at once, so that a bomb is met a piece at a time
 ZSTD_WINDOW_LOG: Final = 23  # RFC 9659: a decoder of the web need not keep more than 8 MiB
-LEVEL: Final = 1  # what is packed again goes over one machine's own loopback, or once more to a server
+_BROTLI_BLOCK: Final = 1 << 16
+_ZSTD_BLOCK: Final = 1 << 17
 _GZIP: Final = zlib.MAX_WBITS | 16
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
 _RAW: Final = -zlib.MAX_WBITS
@@ -52,7 +55,7 @@ class Unpacker(Protocol):
 
 
 class Packer(Protocol):
-    """Applies one coding."""
+    """Applies one coding, by its blocks that are stored as they are."""
 
     def pack(self, data: bytes) -> bytes:
         """Return `data` packed, all of it."""
@@ -79,7 +82,7 @@ def unpackers(coding: bytes) -> tuple[Unpacker, ...]:
 
 
 def packer(coding: bytes) -> Packer:
-    """Return what packs by `coding`; `deflate` in its standard form."""
+    """Return what packs by `coding`, without compressing; `deflate` in its standard form."""
     match coding:
         case b"deflate":
             return _Deflate(zlib.MAX_WBITS)
@@ -145,8 +148,9 @@ class _Brotli:
             piece = self._stream.process(data, output_buffer_limit=STEP)
             while piece:
                 yield piece
-                if self._stream.can_accept_more_data():
+                if self._stream.is_finished():
                     return
+                # Its word that it can take more does not say that it has given all: only nothing does.
                 piece = self._stream.process(b"", output_buffer_limit=STEP)
         except brotli.error:
             raise Damaged from None
@@ -230,8 +234,10 @@ class _AwsChunked:
 
 
 class _Deflate:
+    """Blocks that are stored (RFC 1951, 3.2.4)."""
+
     def __init__(self, window: int) -> None:
-        self._stream = zlib.compressobj(LEVEL, wbits=window)
+        self._stream = zlib.compressobj(zlib.Z_NO_COMPRESSION, wbits=window)
 
     def pack(self, data: bytes) -> bytes:
         return self._stream.compress(data) + self._stream.flush(zlib.Z_SYNC_FLUSH)
@@ -241,25 +247,44 @@ class _Deflate:
 
 
 class _BrotliPacker:
+    """Meta-blocks that are not compressed (RFC 7932, 9.1 and 9.2), in the smallest common window, 64 KiB."""
+
     def __init__(self) -> None:
-        self._stream = brotli.Compressor(quality=LEVEL)
+        self._before = 1  # bits in front of the first meta-block: the window's size, a zero
 
     def pack(self, data: bytes) -> bytes:
-        return bytes(self._stream.process(data) + self._stream.flush())
+        out = bytearray()
+        for block in portions(data, _BROTLI_BLOCK):
+            # ISLAST 0, MNIBBLES 0 for four, MLEN - 1, ISUNCOMPRESSED 1; then zeros up to the next byte.
+            head = (len(block) - 1) << 3 | 1 << 19
+            out += (head << self._before).to_bytes(3, "little") + block
+            self._before = 0
+        return bytes(out)
 
     def end(self) -> bytes:
-        return bytes(self._stream.finish())
+        return bytes([0b11 << self._before])  # ISLAST, ISLASTEMPTY
 
 
 class _ZstdPacker:
+    """One frame of raw blocks, with a window of 128 KiB (RFC 8878, 3.1.1)."""
+
     def __init__(self) -> None:
-        self._stream = zstd.ZstdCompressor(level=LEVEL)
+        self._head = b"\x28\xb5\x2f\xfd\x00\x38"
 
     def pack(self, data: bytes) -> bytes:
-        return self._stream.compress(data, zstd.ZstdCompressor.FLUSH_BLOCK)
+        blocks = (_zstd_block(block) for block in portions(data, _ZSTD_BLOCK))
+        return self._begin() + b"".join(blocks)
 
     def end(self) -> bytes:
-        return self._stream.flush(zstd.ZstdCompressor.FLUSH_FRAME)
+        return self._begin() + _zstd_block(b"", last=True)
+
+    def _begin(self) -> bytes:
+        head, self._head = self._head, b""
+        return head
+
+
+def _zstd_block(data: bytes, *, last: bool = False) -> bytes:
+    return (len(data) << 3 | last).to_bytes(3, "little") + data
 
 
 def _stretch(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:

@@ -11,10 +11,10 @@ from typing import Final
 GIVEN: Final = 1 << 14  # bytes; at this size the copies cost less than making the next decoder
 
 
-def portions(data: bytes) -> Iterator[bytes]:
-    """Yield `data` in pieces of `GIVEN` bytes, the last one shorter."""
-    if len(data) <= GIVEN:
+def portions(data: bytes, size: int = GIVEN) -> Iterator[bytes]:
+    """Yield `data` in pieces of `size` bytes, the last one shorter."""
+    if len(data) <= size:
         yield data
         return
-    for at in range(0, len(data), GIVEN):
-        yield data[at : at + GIVEN]
+    for at in range(0, len(data), size):
+        yield data[at : at + size]

@@ -1,13 +1,24 @@
 """Each coding there and back, in pieces, bounded. (What is made of them: test_codings, test_echo.)"""
 
+import gzip
 import os
+import sys
 import time
+import zlib
+from typing import TYPE_CHECKING
 
+import brotli  # type: ignore[import-untyped]
 import pytest
+
+if TYPE_CHECKING or sys.version_info < (3, 14):
+    from backports import zstd
+else:
+    from compression import zstd
 
 from hark.packers import STEP, Damaged, packer, unpackers
 
-CODINGS = [b"gzip", b"deflate", b"br", b"zstd"]
+SQUEEZED = {b"gzip": gzip.compress, b"deflate": zlib.compress, b"br": brotli.compress, b"zstd": zstd.compress}
+CODINGS = list(SQUEEZED)
 
 
 @pytest.mark.parametrize("size", [1, 100, 1 << 20])
@@ -25,9 +36,30 @@ def test_what_is_packed_comes_out_again_whole(coding: bytes, size: int) -> None:
 
 
 @pytest.mark.parametrize("coding", CODINGS)
-def test_a_bomb_comes_in_steps(coding: bytes) -> None:
+@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, 1 << 17, (1 << 17) + 1])
+def test_pieces_of_every_size_are_packed_as_the_standard_says(coding: bytes, size: int) -> None:
     packing, undoing = packer(coding), unpackers(coding)[0]
-    packed = packing.pack(bytes(20 * STEP)) + packing.end()
+    text = os.urandom(size)
+    packed = (packing.pack(text) if text else b"") + packing.end()
+    assert (b"".join(undoing.unpack(packed)), undoing.whole) == (text, True)
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_the_length_of_what_is_packed_says_nothing_of_the_text(coding: bytes) -> None:
+    def length(guess: bytes) -> int:
+        packing = packer(coding)
+        return len(packing.pack(b"key_9b2c8d1e") + packing.pack(b" and " + guess) + packing.end())
+
+    assert length(b"key_9b2c8d1e") == length(b"key_33333333") == length(b"zzzzzzzzzzzz")
+    assert len(gzip.compress(b"key_9b2c8d1e" * 2)) < len(gzip.compress(b"key_9b2c8d1ezzyxwvutsrqp")), (
+        "the control: a packer that compresses tells the guess"
+    )
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_bomb_comes_in_steps(coding: bytes) -> None:
+    undoing, packed = unpackers(coding)[0], SQUEEZED[coding](bytes(20 * STEP))
+    assert len(packed) < STEP
     sizes = [len(piece) for piece in undoing.unpack(packed)]
     assert (sum(sizes), max(sizes) <= 4 * STEP) == (20 * STEP, True)
 
