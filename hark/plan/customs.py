@@ -110,7 +110,7 @@ _ENDINGS: Final = _by_last_part((*PROTECTED, *NAMED))
 
 def holds_credentials(entry: os.DirEntry[str]) -> bool:
     """Whether a file, or the file that a link leads to, has such a name or holds a private key."""
-    if not entry.is_file():
+    if not _is_file(entry):
         return False  # opening a FIFO would wait for ever
     if any(fnmatchcase(entry.name, pattern) for pattern in MASKED) or entry.path.endswith(MASKED_PATHS):
         return True
@@ -122,6 +122,14 @@ def holds_credentials(entry: os.DirEntry[str]) -> bool:
     if not any(fnmatchcase(entry.name, pattern) for pattern in KEY_FILES):
         return False
     return not entry.name.endswith((".pem", ".key")) or _is_private(entry.path)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file or leads to one. A link that cannot be followed (a ring) does not."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def is_service(entry: os.DirEntry[str]) -> bool:

@@ -119,6 +119,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         raise MessageError("a key stands twice in one object")
+    if any("\0" in key for key in made):
+        raise MessageError("a key holds U+0000, where readers in C take it to end")
     return made
 
 
@@ -164,6 +166,7 @@ def _request(value: dict[str, Any], number: Id) -> Message:
     method = value["method"]
     if not isinstance(method, str):
         raise MessageError("its method is no text")
+    _check_end(method, "its method")
     if method != TOOLS_CALL:
         if folded(method.strip()) == TOOLS_CALL:
             raise MessageError("its method differs from tools/call in case or blanks alone")
@@ -175,9 +178,16 @@ def _request(value: dict[str, Any], number: Id) -> Message:
     tool, arguments = params.get("name"), params.get("arguments")
     if not isinstance(tool, str):
         raise MessageError("its tools/call names no tool")
+    _check_end(tool, "the name of its tool")
     if arguments is not None and not isinstance(arguments, dict):
         raise MessageError("the arguments of its tools/call are no object")
     return Call(number, tool, arguments or {})
+
+
+def _check_end(text: str, what: str) -> None:
+    """Refuse a name that a reader in C takes to be a shorter one. Raises MessageError."""
+    if "\0" in text:
+        raise MessageError(f"{what} holds U+0000, where readers in C take it to end")
 
 
 def _response(value: dict[str, Any], number: Id) -> Response:

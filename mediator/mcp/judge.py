@@ -1,7 +1,8 @@
 """Which tool calls a list of tools allows. Pure.
 
-Always: what no entry covers is denied; a named argument that is missing, too long to match, or spelled so
-that another reader might take it for the named one, is not covered. With no list (None) every tool may.
+Always: what no entry covers is denied; a named argument that is missing, too long to match, cut short by some
+readers, or spelled so that another reader might take it for the named one, is not covered. With no list
+(None) every tool may.
 """
 
 import json
@@ -71,7 +72,9 @@ def _matches(name: str, pattern: str, arguments: Mapping[str, Any]) -> bool:
         return False
     value = arguments[name]
     text = value if isinstance(value, str) else compact(value).decode()
-    return len(text) <= MAX_MATCHED and matches_whole(pattern, text)
+    # A reader in C takes a text to end at U+0000 (in JSON's own text it stands as an escape).
+    ends = "\0" in text or (text is not value and "\\u0000" in text)
+    return not ends and len(text) <= MAX_MATCHED and matches_whole(pattern, text)
 
 
 def answer(packet: Packet, reason: str) -> bytes:

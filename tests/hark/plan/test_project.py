@@ -46,6 +46,30 @@ def test_files_that_hold_credentials_are_masked_at_any_depth(tree):
     assert names(tree, look(tree).masked) == {".env", "src/.env.local", ".netrc", "src/.npmrc", "id_ed25519"}
 
 
+NOWHERE = {
+    "a ring": lambda path: path.name,
+    "below a file": lambda path: f"{path.parent}/file/below",
+    "a name too long": lambda path: "n" * 300,
+    "a place that is closed to ordinary users": lambda path: "/proc/1/root/etc",
+    "nothing": lambda path: "missing",
+}
+
+
+@pytest.mark.parametrize("where", NOWHERE)
+def test_links_that_cannot_be_followed_keep_no_run_from_starting(tree, where):
+    (tree / "other" / ".git").mkdir(parents=True)
+    (tree / "file").write_text("")
+    acted_on = (".git", ".env", ".gitmodules", "HEAD", "key.pem", "run.hark", "Makefile", ".envrc", "any")
+    in_git = ("config", "hooks", "HEAD", "index", "info", "commondir", "modules", "worktrees")
+    planted = [tree / "src" / name for name in acted_on]
+    planted += [tree / "other" / ".git" / name for name in in_git]
+    for link in planted:
+        link.symlink_to(NOWHERE[where](link))
+    assert not names(tree, look(tree).masked) & {f"src/{name}" for name in acted_on}
+    (tree / "src" / ".netrc").symlink_to("../file")
+    assert "file" in names(tree, look(tree).masked), "the control: a link that can be followed is"
+
+
 def test_a_pem_file_is_masked_when_it_holds_a_private_key(tree):
     (tree / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
     (tree / "tls.pem").write_text("-----BEGIN EC PRIVATE KEY-----\n")

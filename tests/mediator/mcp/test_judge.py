@@ -32,6 +32,8 @@ def test_without_a_list_every_tool_is_allowed_and_with_an_empty_one_none() -> No
         ({"path": "/srv/a", "depth": 30}, False),
         ({"path": "/srv/a/../b", "depth": 3}, False),
         ({"path": "/srv/a\n", "depth": 3}, False),
+        ({"path": "/srv/a\0", "depth": 3}, False),
+        ({"path": "/srv/\0a", "depth": 3}, False),
         ({"path": ["/srv/a"], "depth": 3}, False),
         ({"path": "/srv/a"}, False),
         ({"path": "/srv/a", "Path": "/etc", "depth": 3}, False),
