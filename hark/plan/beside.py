@@ -16,6 +16,7 @@ from hark.places import contains, within
 from hark.plan.customs import acted_on
 from hark.plan.project import Project, aliases, identity, led_to, way_of
 from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
+from hark.plan.unfinished import known
 from hark.plan.walk import walk
 from hark.plan.ways import text_of
 
@@ -79,6 +80,7 @@ def _survey(root: str, roots: tuple[str, ...], home: str) -> Project | None:
         now,
         ways=ways | {path: text_of(path) for path in backlinks(repositories)},
         indexes={path: identity(path) for git in repositories for path in index_files(git)},
+        unfinished=known(repositories, identity),
         without=without,
         is_granted=True,
     )

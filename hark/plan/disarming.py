@@ -23,7 +23,7 @@ from hark.plan.harmless import is_harmless, settings, worktrees
 from hark.plan.indexes import MAX_INDEX, is_sound
 from hark.plan.project import Project, identity, way_of
 from hark.plan.repositories import OBEYED, backlinks, index_files, kept, obeyed, obeyed_through, read
-from hark.plan.unfinished import ill
+from hark.plan.unfinished import ill, strayed
 from hark.plan.ways import data_of, gitfile, link_on, straight, text_of
 
 ASIDE: Final = ".kept-by-hark"
@@ -106,7 +106,9 @@ def _misleading(git: str, project: Project) -> Iterator[str]:
     yield from bad
     if bad and f"{git}/index" not in bad and os.path.lexists(f"{git}/index"):
         yield f"{git}/index"  # it may build on the one that is put aside, and would keep git from anything
-    yield from filter(project.changed_since, ill(git))
+    begun = (one for one in ill(git) if project.unfinished.get(one.cause) != identity(one.cause))
+    yield from (one.path for one in begun)
+    yield from strayed(git)
     for path in backlinks((git,)):
         text = text_of(path)
         if os.path.lexists(path) and project.ways.get(path) != text:

@@ -20,6 +20,7 @@ from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
 from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
+from hark.plan.unfinished import known
 from hark.plan.walk import walk
 from hark.plan.ways import gitfile, text_of
 
@@ -76,6 +77,8 @@ class Project:
     """Where each `.git` that is a file led to, and what the `gitdir` of linked worktrees said."""
     indexes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Which file each index of a repository was, and when it had changed."""
+    unfinished: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The same of what misled git already in what was begun in a repository."""
     roots: tuple[str, ...] = ()
     """All folders that are looked through at the run's end, this one among them; empty where it is alone."""
     without: frozenset[str] = frozenset()
@@ -171,6 +174,7 @@ def survey(
         frozenset(services),
         ways,
         {path: identity(path) for git in repositories for path in index_files(git)},
+        known(repositories, identity),
     )
 
 

@@ -1,54 +1,21 @@
-"""What git goes on with: a rebase or picks that were begun, a conflict, the branch that it is on.
+"""What git goes on with: an operation that was begun, a conflict, the branch that it is on.
 
 An agent may leave such behind: its `exec` lines run at the caller's `git rebase --continue`, its `MERGE_RR`
 has `git commit` read any file into the repository, and a branch whose name leads out of it has `git commit`
-write there. Always: what is not known to do nothing of the kind is not harmless. Renamed, what was begun can
-be aborted and no more continued.
+write there. Always: what git itself would not have written, file by file (`hark.plan.sessions`), is not
+harmless. A begun rebase, series of picks or mailbox is put aside whole, so that git is in the middle of
+nothing: with one file away git would go on in another way than was asked of it.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
-from hark.plan.harmless import settings
+from hark.plan.sessions import ANYTHING, FILES, SESSIONS, Form, is_ref
 from hark.plan.ways import text_of
 
-_COMMANDS: Final = frozenset(
-    (
-        *("pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "break", "b", "drop", "d"),
-        *("label", "l", "reset", "t", "merge", "m", "update-ref", "u", "noop", "revert"),
-    )
-)
-"""All that a list of commands may hold, but for `exec`."""
-_PLAIN: Final = re.compile(r"[A-Za-z0-9-]*\n?")
-"""The name of a strategy is part of a program's; with a slash in it, of a path."""
-
-
-def _is_list(text: str) -> bool:
-    words = (line.split(maxsplit=1)[0] for line in text.split("\n") if line.strip())
-    return all(word in _COMMANDS or not word[0].isalnum() for word in words)
-
-
-def _is_name(text: str) -> bool:
-    return _PLAIN.fullmatch(text) is not None
-
-
-def _are_options(text: str) -> bool:
-    """Tell whether `git cherry-pick` and `revert` would be continued with options that run nothing."""
-    found = settings(text)
-    return found is not None and all(_is_name(value) for _, key, value in found if key == "strategy")
-
-
-_READ: Final[Mapping[str, Callable[[str], bool]]] = {
-    "rebase-merge/git-rebase-todo": _is_list,
-    "rebase-merge/strategy": _is_name,
-    "sequencer/opts": _are_options,
-}
-
-
-_REF: Final = re.compile(r"ref:\s*refs(?:/(?!\.)[^\x00-\x20~^:?*\[\\\x7f/]+)+\s*")
-"""As git-check-ref-format(1) has names, but for what `_is_ref` looks at."""
 _HASH: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\s*")
 _HEADS: Final = (
     "ORIG_HEAD",
@@ -58,39 +25,76 @@ _HEADS: Final = (
     "REBASE_HEAD",
     "BISECT_HEAD",
     "AUTO_MERGE",
+    "NOTES_MERGE_REF",
+    "NOTES_MERGE_PARTIAL",
 )
 
 
-def _is_ref(text: str) -> bool:
-    """Tell whether a name of a commit leads to a branch or the like of this repository, if to any name."""
-    if not text.startswith("ref:"):
-        return True
-    return _REF.fullmatch(text) is not None and not any(one in text for one in ("..", "@{", ".lock/", "./"))
+class Ill(NamedTuple):
+    """What is to be put aside, and the file that it is for: the same, or one in that folder."""
+
+    path: str
+    cause: str
 
 
 def _is_head(text: str) -> bool:
-    return _HASH.fullmatch(text) is not None or (text.startswith("ref:") and _is_ref(text))
+    return _HASH.fullmatch(text) is not None or (text.startswith("ref:") and is_ref(text))
 
 
-def _refs(git: str) -> Iterator[str]:
-    """Yield the names of commits that lead elsewhere: git follows them when it commits."""
-    for name in _HEADS:
-        if not _is_ref(text_of(f"{git}/{name}")):
-            yield f"{git}/{name}"
+def strayed(git: str) -> Iterator[str]:
+    """Yield the names below `refs` that lead elsewhere: git follows them when it commits, and makes none."""
     for folder, _, names in os.walk(f"{git}/refs"):
-        yield from (path for name in names if not _is_ref(text_of(path := f"{folder}/{name}")))
+        yield from (path for name in names if not is_ref(text_of(path := f"{folder}/{name}")))
 
 
-def ill(git: str) -> Iterator[str]:
+def ill(git: str) -> Iterator[Ill]:
     """Yield what leads git astray, in the directory of a repository or a worktree."""
-    if os.path.lexists(f"{git}/MERGE_RR"):
-        yield f"{git}/MERGE_RR"
+    alone = [f"{git}/MERGE_RR"] * os.path.lexists(f"{git}/MERGE_RR")
     if os.path.lexists(f"{git}/HEAD") and not _is_head(text_of(f"{git}/HEAD")):
-        yield f"{git}/HEAD"
-    yield from _refs(git)
-    for name, is_harmless in _READ.items():
-        path = f"{git}/{name}"
-        if os.path.lexists(path):
-            text = text_of(path)
-            if "\0" in text or not is_harmless(text):
-                yield path
+        alone.append(f"{git}/HEAD")
+    alone += [f"{git}/{name}" for name in _HEADS if not is_ref(text_of(f"{git}/{name}"))]
+    alone += [
+        f"{git}/{name}"
+        for name, is_gits in FILES.items()
+        if os.path.lexists(f"{git}/{name}") and not _is_sound(f"{git}/{name}", is_gits)
+    ]
+    yield from (Ill(path, path) for path in alone)
+    for name in SESSIONS:
+        yield from _ill_in(f"{git}/{name}", name)
+
+
+def known(
+    repositories: Iterable[str], identity: Callable[[str], tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
+    """Return what leads git astray in repositories already: nobody's but the caller's while it stays so."""
+    return {one.cause: identity(one.cause) for git in repositories for one in ill(git)}
+
+
+def _is_sound(path: str, is_gits: Form) -> bool:
+    """Tell whether git has written a file; a text of any kind may have any length."""
+    if is_gits is ANYTHING:
+        try:
+            return stat.S_ISREG(os.lstat(path).st_mode)
+        except OSError:
+            return False
+    text = text_of(path)
+    return "\0" not in text and is_gits(text)
+
+
+def _ill_in(session: str, name: str) -> Iterator[Ill]:
+    """Yield what git has not written in what it goes on with."""
+    if not os.path.lexists(session):
+        return
+    if os.path.islink(session):
+        yield Ill(session, session)
+        return
+    try:
+        entries = [entry.name for entry in os.scandir(session)]
+    except OSError:
+        yield Ill(session, session)
+        return
+    for entry in entries:
+        is_gits = SESSIONS[name](entry)
+        path = f"{session}/{entry}"
+        if is_gits is None or not _is_sound(path, is_gits):
+            yield Ill(session, path)

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -300,6 +301,46 @@ def a_strategy_of_picks(tree: Path, written: Path) -> None:
     (tree / ".git" / "sequencer" / "opts").write_text("[options]\n\tstrategy = x/../program\n")
 
 
+def an_option_of_a_script(tree: Path, written: Path) -> None:
+    """The script for `resolve` takes any option for a base, and gives it to `git read-tree`."""
+    a_rebase(tree)
+    picked = git(tree, "rev-parse", "HEAD").strip()
+    git(tree, "checkout", "-q", "--detach", "main")
+    (tree / "third").write_text("y")
+    git(tree, "add", "third")
+    git(tree, "commit", "-q", "-m", "y")
+    (tree / ".git" / "rebase-merge" / "strategy").write_text("resolve\n")
+    (tree / ".git" / "rebase-merge" / "strategy_opts").write_text(f" --index-output={written}\n")
+    (tree / ".git" / "rebase-merge" / "git-rebase-todo").write_text(f"pick {picked}\n")
+
+
+def a_mailbox(tree: Path, written: Path) -> None:
+    """What `git am` hands on to `git apply` may name a file that is written."""
+    git(tree, "checkout", "-q", "-b", "other")
+    for number in range(2):
+        (tree / "src" / "file").write_text(f"{number}")
+        git(tree, "commit", "-q", "-a", "-m", f"{number}")
+    git(tree, "format-patch", "-q", "-o", "mails", "main")
+    git(tree, "checkout", "-q", "main")
+    (tree / "src" / "file").write_text("z")
+    git(tree, "commit", "-q", "-a", "-m", "z")
+    git(tree, "am", *sorted(f"mails/{path.name}" for path in (tree / "mails").iterdir()))
+    (tree / ".git" / "rebase-apply" / "apply-opt").write_text(f" '--build-fake-ancestor={written}'")
+
+
+def a_moved_session(tree: Path, written: Path) -> None:
+    """The files of a folder keep their times where it is moved."""
+    (tree / "old").rename(tree / ".git" / "rebase-merge")
+
+
+def a_session_in_the_project(tree: Path, written: Path) -> None:
+    a_command_of_a_rebase(tree, written)
+    (tree / ".git" / "rebase-merge").rename(tree / "old")
+    for path in ((tree / "old"), *(tree / "old").iterdir()):
+        os.utime(path, (0, 0))
+    time.sleep(1.1)  # file systems count time in steps: what changed within a second before counts as new
+
+
 def a_way_to_a_worktree(tree: Path, written: Path) -> None:
     written.parent.mkdir(exist_ok=True)
     folder = tree / ".git" / "worktrees" / "w"
@@ -322,6 +363,9 @@ MISLEADING: list[tuple[Callable[[Path, Path], None], str]] = [
     (a_command_of_a_rebase, "rebase --continue"),
     (a_strategy, "rebase --continue"),
     (a_strategy_of_picks, "cherry-pick --continue"),
+    (an_option_of_a_script, "rebase --continue"),
+    (a_mailbox, "am --skip"),
+    (a_moved_session, "rebase --continue"),
     (a_way_to_a_worktree, "worktree repair"),
 ]
 
@@ -331,8 +375,10 @@ MISLEADING: list[tuple[Callable[[Path, Path], None], str]] = [
 def test_git_is_not_led_to_write_elsewhere_or_to_run_what_was_left(
     tree: Path, plant: Callable[[Path, Path], None], words: str, safe: bool
 ) -> None:
-    surveyed = survey(str(tree), "/nowhere", (), ())
     written = tree.parent / ("there/.git" if plant is a_way_to_a_worktree else "written")
+    if plant is a_moved_session:
+        a_session_in_the_project(tree, written)
+    surveyed = survey(str(tree), "/nowhere", (), ())
     plant(tree, written)
     assert not written.exists()
     if safe:
@@ -341,9 +387,38 @@ def test_git_is_not_led_to_write_elsewhere_or_to_run_what_was_left(
     assert written.exists() is not safe
 
 
+@pytest.mark.parametrize("safe", [True, False], ids=["disarmed", "control: as it was left"])
+def test_no_strategy_is_a_program_that_takes_names_for_files(tree: Path, safe: bool) -> None:
+    """`git merge-file` writes the first that it is given, which may be a link to any file."""
+    kept = tree.parent / "kept"
+    kept.write_text("mine")
+    surveyed = survey(str(tree), "/nowhere", (), ())
+    a_rebase(tree)
+    (base,) = git(tree, "rev-parse", "HEAD").split()
+    (tree / "more").write_text("x")
+    git(tree, "add", "more")
+    git(tree, "commit", "-q", "-m", "more")
+    (picked,) = git(tree, "rev-parse", "HEAD").split()
+    git(tree, "checkout", "-q", "--detach", "main")
+    (tree / base).symlink_to(kept)
+    (tree / git(tree, "rev-parse", "HEAD").strip()).write_text("")
+    (tree / "HEAD").write_text("")
+    (tree / picked).write_text("theirs")
+    session = tree / ".git" / "rebase-merge"
+    (session / "strategy").write_text("file\n")
+    (session / "strategy_opts").write_text(" --theirs\n")
+    (session / "git-rebase-todo").write_text(f"pick {picked}\n")
+    if safe:
+        found = {one.path for one in disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere")}
+        assert str(session) in found
+    git(tree, "rebase", "--continue")
+    assert kept.read_text() == ("mine" if safe else "theirs")
+
+
 def test_what_was_there_and_has_not_changed_is_not_looked_at(tree: Path) -> None:
     an_index(tree, tree.parent / "written")
     a_way_to_a_worktree(tree, tree.parent / "there" / ".git")
+    a_strategy(tree, tree.parent / "written")
     surveyed = survey(str(tree), "/nowhere", (), ())
     assert disarm(surveyed, made_in(surveyed, [], []), (), "/nowhere") == []
 

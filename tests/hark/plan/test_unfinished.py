@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hark.plan.unfinished import ill
+from hark.plan.sessions import SESSIONS
+from hark.plan.unfinished import ill, strayed
 
 TODO, OPTS = "rebase-merge/git-rebase-todo", "sequencer/opts"
 
@@ -20,7 +21,6 @@ HARMLESS = [
     (TODO, ""),
     (TODO, "pick 1234567 a change\nf 89abcde\nlabel x\nmerge -C 12 x # y\n\n# exec in a comment\n"),
     (TODO, "; another sign for comments\n  pick 1\n\tnoop\n"),
-    ("rebase-merge/strategy", "ort\n"),
     (OPTS, "[options]\n\tno-commit = true\n\tstrategy = recursive\n\tstrategy-option = theirs\n"),
 ]
 ILL = [
@@ -38,7 +38,13 @@ ILL = [
     (TODO, "  x\ttouch ran"),
     (TODO, "later-command x\n"),
     (TODO, "pick 1\0"),
-    ("rebase-merge/strategy", "x/../program"),
+    ("rebase-merge/strategy", "file\n"),
+    ("rebase-merge/of-no-git", ""),
+    ("rebase-apply/apply-opt", " '--build-fake-ancestor=x'"),
+    ("NOTES_MERGE_REF", "ref: refs/../../x\n"),
+    ("NOTES_MERGE_WORKTREE/x", "x"),
+    ("MERGE_AUTOSTASH", "--help\n"),
+    ("BISECT_START", "--pathspec-from-file=x\n"),
     (OPTS, "[options]\n\tstrategy = x/../program\n"),
     (OPTS, '[options] strategy = "x/../program"\n'),
     (OPTS, "[options]\n\tstrategy = \\x\n\ty = \\\n"),
@@ -48,7 +54,7 @@ ILL = [
 def left(git: Path, name: str, text: str) -> list[str]:
     (git / name).parent.mkdir(parents=True, exist_ok=True)
     (git / name).write_text(text)
-    return list(ill(str(git)))
+    return [one.path for one in ill(str(git))] + list(strayed(str(git)))
 
 
 @pytest.mark.parametrize(("name", "text"), HARMLESS)
@@ -58,13 +64,22 @@ def test_what_git_writes_without_programs_is_harmless(tmp_path: Path, name: str,
 
 @pytest.mark.parametrize(("name", "text"), ILL)
 def test_what_may_run_a_program_or_write_anywhere_is_found(tmp_path: Path, name: str, text: str) -> None:
-    assert left(tmp_path, name, text) == [f"{tmp_path}/{name}"]
+    session = name.partition("/")[0] if name.partition("/")[0] in SESSIONS else name
+    assert left(tmp_path, name, text) == [f"{tmp_path}/{session}"]
 
 
-def test_a_link_is_found(tmp_path: Path) -> None:
-    (tmp_path / "sequencer").mkdir()
-    (tmp_path / "sequencer" / "opts").symlink_to("x")
-    assert list(ill(str(tmp_path))) == [f"{tmp_path}/sequencer/opts"]
+@pytest.mark.parametrize("name", [*SESSIONS, "sequencer/opts", "rebase-merge/done", "rebase-apply/0001"])
+def test_a_link_is_found(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).symlink_to("x")
+    found = [(one.path, one.cause) for one in ill(str(tmp_path))]
+    assert found == [(f"{tmp_path}/{name.partition('/')[0]}", f"{tmp_path}/{name}")]
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_what_cannot_be_read_or_is_no_folder_is_found(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("")
+    assert [one.path for one in ill(str(tmp_path))] == [f"{tmp_path}/{name}"]
 
 
 @pytest.mark.parametrize("kind", ["resolved", "branch"])
@@ -83,7 +98,7 @@ def test_what_is_found_has_git_read_or_write_outside_of_the_repository(tmp_path:
     git("commit", "-q", "--allow-empty", "-m", "first")
     if kind == "branch":
         (tree / ".git/HEAD").write_text("ref: refs/heads/../../../written\n")
-        assert list(ill(str(tree / ".git"))) == [f"{tree}/.git/HEAD"]
+        assert [one.path for one in ill(str(tree / ".git"))] == [f"{tree}/.git/HEAD"]
         git("commit", "-q", "--allow-empty", "-m", "second")
         assert (tree / "written").exists()
         return
@@ -92,6 +107,6 @@ def test_what_is_found_has_git_read_or_write_outside_of_the_repository(tmp_path:
     preimage.write_text("<<<<<<<\na\n=======\nb\n>>>>>>>\n")
     outside.write_text("a private key\n")
     (tree / ".git/MERGE_RR").write_text(f"{'a' * 40}\t../key\0")
-    assert list(ill(str(tree / ".git"))) == [f"{tree}/.git/MERGE_RR"]
+    assert [one.path for one in ill(str(tree / ".git"))] == [f"{tree}/.git/MERGE_RR"]
     git("commit", "-q", "--allow-empty", "-m", "second")
     assert (preimage.parent / "postimage").read_text() == "a private key\n"
