@@ -26,7 +26,7 @@ from mediator.bodies import StoppedError
 from mediator.ending import DISCARD_S
 from mediator.endpoints import minting_at
 from mediator.fields import length
-from mediator.parts import OK, PARTIAL, Part, part_of
+from mediator.parts import OK, PARTIAL, Part, is_part, part_of
 from mediator.stream import Agent, Commands, Server
 from mediator.streaming import Streaming
 from mediator.talking import SWITCHED
@@ -35,6 +35,10 @@ from mediator.wire import InterimHeaders
 
 CONTINUE: Final = 100
 _WHOLE: Final = ("GET", OK)
+_UNASKED: Final = (
+    "the server sent a part of a whole, for which hark does not ask a server that knows a credential: "
+    "in parts none of which holds it whole it would come through unseen"
+)
 MAX_PIECE: Final = 1 << 18  # bytes, as of a read
 
 
@@ -69,6 +73,8 @@ class Answering(Streaming):
         switched = response.status_code == SWITCHED
         wrong = self._agreed(response, headers) if switched else answers.unfit(response)
         part = None if wrong or event.end_stream else self._part_of(response)
+        if not (wrong or event.end_stream or self._played):
+            wrong = self._unasked(response.status_code, headers)
         if not wrong:
             try:
                 headers, self._answer_body = bodies.of_answer(
@@ -97,12 +103,24 @@ class Answering(Streaming):
         if not self._answer_body.late or event.end_stream:
             yield from self._begin_answer()
 
+    def _unasked(self, status: int, headers: Headers) -> str:
+        """Say why a part is not passed on, of a server that knows a credential and was not asked for one."""
+        if not is_part(status, headers):
+            return ""
+        link = self.link
+        if link.broker.binds(link.target) or self._mints():
+            return _UNASKED
+        return ""
+
+    def _mints(self) -> bool:
+        return minting_at(self.link.policy, self.link.target, *self._targets) is not None
+
     def _part_of(self, response: http.Response) -> Part | None:
         """Return the part that the agent wants of a whole, where hark asked for the whole in its place."""
         asked, forward = self._asked, self._forward
         if self._played or asked is None or forward is None or (asked.method, response.status_code) != _WHOLE:
             return None
-        if minting_at(self.link.policy, self.link.target, *self._targets) is not None:
+        if self._mints():
             return None
         return part_of(tuple(asked.headers.fields), forward.headers, tuple(response.headers.fields))
 

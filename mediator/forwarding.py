@@ -21,9 +21,11 @@ from mediator.transcript import Headers
 
 _DROPPED: Final = frozenset((b"expect", b"http2-settings"))
 """`Expect` is answered by us; an upgrade to HTTP/2 in the clear is an offer that a server may ignore."""
-_PARTS: Final = frozenset((b"range", b"if-range"))
+_PARTS: Final = frozenset((b"range", b"if-range", b"request-range", b"x-ms-range", b"a-im"))
 """Dropped where a credential may come back: in parts, none of which holds it whole, it would be unknown. A
-server may answer with the whole at any time (RFC 9110, 14.2); the part is cut from it (`mediator.parts`)."""
+server may answer with the whole at any time (RFC 9110, 14.2); the part is cut from it (`mediator.parts`). The
+last three are older and other names of it (a draft of HTTP/1.1's, Azure's, RFC 3229); what a server sends in
+part for one that is not listed is refused."""
 
 
 _TURNED: Final = frozenset((b"host", b"accept-encoding", b"te", b"accept"))

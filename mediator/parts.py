@@ -5,6 +5,8 @@ of them (`mediator.forwarding`). It answers with the whole, which is searched; t
 that it asked for, as the server would have sent it. Programs that fetch a file in parts put each where it
 belongs without looking at the status: the whole in the place of a part makes a wrong file.
 
+That rests on what comes and not on how it was asked for: an answer that says it is a part is refused.
+
 Not done here: several parts at once, and a whole whose length is not known before, or that is packed. Then
 the whole passes, as a server may answer at any time (RFC 9110, 14.2).
 """
@@ -18,6 +20,8 @@ from mediator.transcript import Headers
 
 OK: Final = 200
 PARTIAL: Final = 206
+_DELTA: Final = 226  # IM Used: a part of an instance, or what changed in it (RFC 3229)
+_SEVERAL: Final = re.compile(rb"multipart/(?:x-)?byteranges(?:[ ;].*)?", re.IGNORECASE | re.DOTALL)
 _ONE: Final = re.compile(rb"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))")
 _OF_THE_WHOLE: Final = frozenset((b"content-md5", b"digest", b"content-digest", b"x-goog-hash"))
 """What a checksum of the whole stands in; with `x-amz-checksum-` and what follows."""
@@ -45,6 +49,19 @@ def part_of(asked: Headers, sent: Headers, answer: Headers) -> Part | None:
     else:
         first, last = int(found[1]), min(int(found[2] or total), total - 1)
     return Part(first, last - first + 1, total) if first <= last else None
+
+
+def is_part(status: int, answer: Headers) -> bool:
+    """Tell whether an answer says that its body is not all of what was asked for.
+
+    A Content-Range without a range says how long the whole is, and no more (RFC 9110, 14.4).
+    """
+    kinds, ranges = values_of(answer, b"content-type"), values_of(answer, b"content-range")
+    return (
+        status in (PARTIAL, _DELTA)
+        or any(_SEVERAL.fullmatch(kind.strip()) for kind in kinds)
+        or any(b"*/" not in value for value in ranges)
+    )
 
 
 def head_of(part: Part, answer: Headers) -> Headers:

@@ -6,7 +6,7 @@ from http.client import HTTPException
 import pytest
 
 from hark.bundle.events import LlmResponseEnd
-from mediator.parts import Cut, Part, head_of, part_of
+from mediator.parts import Cut, Part, head_of, is_part, part_of
 from mediator.transcript import Headers
 from tests.fakes.upstream import Call, Upstream
 from tests.mediator.rig import API, OTHER, PLACEHOLDER, VALUE, Rig, pair, secret
@@ -132,3 +132,63 @@ def test_of_a_value_no_part_reaches_the_agent(placeholder: str) -> None:
     assert any(placeholder[8:14].encode() in part for part in parts) == (len(placeholder) == len(value))
     assert any(piece in text for piece in pieces)
     assert value.encode() not in rig.recorder.bytes()
+
+
+def _in_parts(call: Call) -> None:
+    """Answer as a server that knows ranges by some name which hark may not."""
+    text = b"x" * 100 + VALUE.encode() + b"y" * 100
+    said = [value for name, value in call.headers.items() if name.lower() in (*OTHER_NAMES, "x-new-range")]
+    if not said:
+        call.reply(200, text)
+        return
+    first, _, last = said[0].removeprefix("bytes=").partition("-")
+    where = [("Content-Range", f"bytes {first}-{last}/{len(text)}")]
+    call.reply(206, text[int(first) : int(last) + 1], where)
+
+
+OTHER_NAMES = ("request-range", "x-ms-range", "a-im")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", [*OTHER_NAMES, "x-new-range"])
+def test_parts_by_other_names_are_not_asked_for_or_not_passed_on(name: str) -> None:
+    got = []
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream):
+        upstream.routes["/file"] = _in_parts
+        for first in range(90, 90 + 16 * 4, 16):
+            with rig.https() as client, suppress(OSError, HTTPException):
+                client.request("GET", "/file", headers={name: f"bytes={first}-{first + 15}"})
+                answer = client.getresponse()
+                got.append((answer.status, answer.read()))
+    assert {status for status, _ in got} == {200 if name in OTHER_NAMES else 502}
+    assert not any(VALUE[at : at + 6].encode() in body for _, body in got for at in range(3, len(VALUE) - 6))
+    assert {seen.header(name) for seen in upstream.seen} == ({None} if name in OTHER_NAMES else set(LINES))
+
+
+LINES = [f"bytes={first}-{first + 15}" for first in range(90, 90 + 16 * 4, 16)]
+
+
+@pytest.mark.attack
+def test_the_control_where_it_is_not_looked_for_a_part_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mediator.answering.is_part", lambda *_: False)
+    with pair(secrets=(secret(VALUE, API),)) as (rig, upstream), rig.https() as client:
+        upstream.routes["/file"] = _in_parts
+        client.request("GET", "/file", headers={"x-new-range": "bytes=100-109"})
+        assert client.getresponse().read() == VALUE[:10].encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "head", "part"),
+    [
+        (200, (), False),
+        (206, (), True),
+        (226, (), True),
+        (200, ((b"Content-Range", b"bytes 0-9/30"),), True),
+        (416, ((b"Content-Range", b"bytes */30"),), False),
+        (200, ((b"Content-Type", b"multipart/byteranges; boundary=x"),), True),
+        (200, ((b"Content-Type", b"multipart/x-byteranges"),), True),
+        (200, ((b"Content-Type", b"multipart/mixed"),), False),
+    ],
+)
+def test_what_says_that_it_is_a_part_is_one(status: int, head: Headers, part: bool) -> None:
+    assert is_part(status, head) is part
