@@ -3,7 +3,8 @@ replay`.
 
 Always: a bundle is there whole or not at all: it is moved into place when a recording has passed. A host that
 cannot confine a process fails the test with the reason. A bundle lies beside the test code and is trusted as
-that is, so a replay does not ask whose key signed it; but it replays the test that it was recorded of.
+that is, so a replay does not ask whose key signed it; but it replays the test that it was recorded of. And a
+test has passed where the pytest inside says so at its end, whatever its process left with.
 """
 
 import subprocess
@@ -16,6 +17,7 @@ from typing import Final
 import pytest
 
 from hark.errors import HarkError
+from hark.testing.pytest_inside import PASSED, SKIPPED, outcome_in
 from hark.testing.pytest_marks import HarkFailure, bundle_of, command_of, failed, is_recorded, policy_of
 from hark.visible import visible
 
@@ -96,6 +98,7 @@ def _record(item: pytest.Item, marker: pytest.Mark, bundle: Path) -> None:
             raise HarkFailure(
                 f"the recording failed with exit code {done.returncode}\n{done.stdout}{done.stderr}"
             )
+        _ask_for_a_pass("the recording", done.stdout, done.stdout + done.stderr)
         made.replace(bundle)
 
 
@@ -107,6 +110,21 @@ def _replay(item: pytest.Item, bundle: Path) -> None:
         said = [line.removeprefix(_PREFIX) for line in done.stderr.splitlines() if line.startswith(_PREFIX)]
         gone = [line for line in said if folder not in line]  # the replay's own bundle is not kept
         raise failed(bundle, gone, "", done.stdout)
+    _ask_for_a_pass(f"the replay of {bundle}", done.stdout, done.stdout)
+
+
+def _ask_for_a_pass(what: str, printed: str, shown: str) -> None:
+    """Raise HarkFailure unless the test inside has passed; skip this one where it was skipped."""
+    outcome = outcome_in(printed)
+    if outcome == SKIPPED:
+        pytest.skip(f"{what}: the test was skipped inside")
+    if outcome != PASSED:
+        why = (
+            f"the test inside {outcome}"
+            if outcome
+            else "the test's process left with 0 before pytest came to its end (os._exit, another program)"
+        )
+        raise HarkFailure(f"{why}\n  in {what}\n{shown}")
 
 
 def _readable() -> Iterator[str]:

@@ -50,8 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker known, and have a process inside say how its test ended."""
     config.addinivalue_line("markers", MARKER_WORDS)
+    if config.getoption("hark_inside"):
+        from hark.testing.pytest_inside import Inside
+
+        config.pluginmanager.register(Inside(), "hark-inside")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -101,3 +101,42 @@ def test_what_was_recorded_one_way_is_replayed_the_other(rootless: Desk) -> None
         at.write("test_it.py", TEST)
         verdict = at.hark("verify", at.project / "it.hark").stdout
         assert ("UNCONTAINED" in verdict) is (way == "process"), verdict
+
+
+LEAVING = """
+import ctypes, os
+import pytest
+
+@pytest.mark.hark("it.hark")
+def test_it(tmp_path):
+    {}
+    assert False
+"""
+ENDS = [
+    ("os._exit(0)", "FAILED test_it.py::test_it - the test's process left with 0 before", 1),
+    (
+        "os.execv('/bin/true', ['true'])",
+        "FAILED test_it.py::test_it - the test's process left with 0 before",
+        1,
+    ),
+    ("ctypes.CDLL(None).exit(0)", "FAILED test_it.py::test_it - the test's process left with 0 before", 1),
+    ("pytest.skip('not today')", "SKIPPED [1] ", 0),
+    ("pytest.xfail('not yet')", "FAILED test_it.py::test_it - the test inside failed as expected", 1),
+]
+
+
+@pytest.mark.parametrize(("left", "told", "expected"), ENDS)
+def test_a_test_that_does_not_come_to_its_end_has_not_passed(
+    rootless: Desk, left: str, told: str, expected: int
+) -> None:
+    """The control: its process leaves with 0, which is all that there is to see of it from outside."""
+    at = rootless
+    at.write("test_it.py", LEAVING.format(left))
+    bundle = at.project / "it.hark"
+    code, said = run(at, "-rfs", "--hark-record=once")
+    assert (code, told in said, bundle.exists()) == (expected, True, False), said
+    inside = ["-B", "-m", "pytest", "--hark-inside", "-p", "no:cacheprovider", "-q", "test_it.py::test_it"]
+    done = at.hark("run", "-o", str(bundle), "--", at.user.python, *inside)
+    assert done.returncode == 0, done.stderr
+    code, said = run(at, "-rfs")
+    assert (code, told in said) == (expected, True), said
