@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hark.plan.customs import acted_on, is_service
+from hark.plan.links import way_through
 from hark.plan.project import Project, services_in
 from hark.plan.repositories import kept
 from hark.plan.walk import PACKAGES, UNSEARCHED
@@ -71,7 +72,7 @@ def _made_in(
     closed: list[str] = []
     for git in repositories:
         for entry in _walk_left(git, (), closed, beyond):
-            is_new = entry.is_symlink() and _is_new_link(entry, project)
+            is_new = entry.is_symlink() and _is_new_link(entry, project, is_known=git in project.repositories)
             if not is_new and entry.name in _NAMES:
                 is_new = entry.path not in known and _is_changed_repository(entry, project)
             if is_new:
@@ -98,15 +99,23 @@ def _is_changed_repository(entry: os.DirEntry[str], project: Project) -> bool:
     return any(map(project.changed_since, (entry.path, *(f"{git}/{name}" for name in _SIGNS))))
 
 
-def _is_new_link(entry: os.DirEntry[str], project: Project) -> bool:
-    """Tell whether a link has appeared that git would write through in a repository: it makes HEAD alone."""
-    if not project.changed_since(entry.path):
-        return False
-    try:
-        target = os.readlink(entry.path)
-    except OSError:
-        return True
-    is_head = acted_on(entry) and target.startswith("refs/") and ".." not in target.split("/")
+def _is_new_link(entry: os.DirEntry[str], project: Project, *, is_known: bool) -> bool:
+    """Tell whether a link has appeared that git would write through in a repository: it makes HEAD alone.
+
+    Where the repository was there, also one that leads elsewhere, or to links that were not there.
+    """
+    if is_known:
+        told, _, _ = (way := way_through(entry.path)).partition("\0")
+        if project.links.get(entry.path) == way:
+            return False
+    else:
+        if not project.changed_since(entry.path):
+            return False
+        try:
+            told = os.readlink(entry.path)
+        except OSError:
+            return True
+    is_head = acted_on(entry) and told.startswith("refs/") and ".." not in told.split("/")
     return entry.name != "HEAD" or not is_head
 
 

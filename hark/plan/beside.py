@@ -14,6 +14,7 @@ from typing import Final
 from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import acted_on
+from hark.plan.links import links_of
 from hark.plan.project import Project, aliases, identity, led_to, way_of
 from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
 from hark.plan.unfinished import known
@@ -81,6 +82,7 @@ def _survey(root: str, roots: tuple[str, ...], home: str) -> Project | None:
         ways=ways | {path: text_of(path) for path in backlinks(repositories)},
         indexes={path: identity(path) for git in repositories for path in index_files(git)},
         unfinished=known(repositories, identity),
+        links=links_of(repositories),
         without=without,
         is_granted=True,
     )

@@ -19,6 +19,7 @@ from blake3 import blake3
 from hark.errors import PolicyError
 from hark.places import contains, within
 from hark.plan.customs import PROTECTED, acted_on, holds_credentials, is_service
+from hark.plan.links import links_of
 from hark.plan.repositories import COMPARED, Reading, backlinks, index_files, kept, obeyed, obeyed_through
 from hark.plan.unfinished import known
 from hark.plan.walk import walk
@@ -79,6 +80,8 @@ class Project:
     """Which file each index of a repository was, and when it had changed."""
     unfinished: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The same of what misled git already in what was begun in a repository."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Which links were in repositories, and where they led."""
     roots: tuple[str, ...] = ()
     """All folders that are looked through at the run's end, this one among them; empty where it is alone."""
     without: frozenset[str] = frozenset()
@@ -175,6 +178,7 @@ def survey(
         ways,
         {path: identity(path) for git in repositories for path in index_files(git)},
         known(repositories, identity),
+        links_of(repositories),
     )
 
 
