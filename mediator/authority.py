@@ -27,6 +27,12 @@ class Destination:
         return format_authority(self.host, self.port)
 
 
+class Unproven(Destination):
+    """The same without TLS and beyond this machine: nobody has shown that it is who answers there."""
+
+    __slots__ = ()
+
+
 def destination(address: str, port: int, pool: AddressPool) -> Destination:
     """Return what the agent dialled, by name where the address is one that we gave out."""
     literal = canonical_host(address)

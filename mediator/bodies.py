@@ -133,7 +133,7 @@ def of_request(link: Link, headers: Headers) -> RequestBody:
     """Return the way of one request's body; `headers` are the agent's, and say what the body is."""
     if not link.broker.holds_any:
         return RequestBody(Chain(), Chain())
-    text = RequestText(link.broker, link.target, headers)
+    text = RequestText(link.broker, link.receiver, headers)
     return RequestBody(Chain(), Chain((_Told(text, link),)), text.injected)
 
 
@@ -234,7 +234,8 @@ def _minted(link: Link, headers: Headers, minting: Minting, text: Text) -> Minte
 
 
 def _mint(link: Link) -> Mint:
-    return Mint(link.broker, lambda field: link.ledger.token_seen(link.target, "minted", field))
+    plain = not (link.tls or link.near)
+    return Mint(link.broker, lambda field: link.ledger.token_seen(link.target, "minted", field), plain=plain)
 
 
 def turned_trailers(link: Link, fields: Headers, *, played: bool = False) -> Headers:
@@ -279,7 +280,7 @@ def of_agents_message(link: Link) -> RequestBody:
     """Return the way of one WebSocket message of the agent's, a control frame included."""
     if not link.broker.holds_any:
         return RequestBody(Chain(), Chain())
-    text = MessageText(link.broker, link.target)
+    text = MessageText(link.broker, link.receiver)
     return RequestBody(Chain(), Chain((_Told(text, link),)), text.injected)
 
 

@@ -62,5 +62,7 @@ class MediatorConfig:
     """In a fork, what comes into force where it goes live."""
     whose: Callable[[], socket | None] = lambda: None
     """Leads to who knows whose a connection is. Called once, from the thread that starts the mediator."""
+    near: frozenset[str] = frozenset()
+    """In a replay, what the recorded run dialled on its own machine (`mediator.nearby.recorded`)."""
     playback: Playback | None = None
     """What answers in place of servers, in a replay: with it nothing is dialled."""

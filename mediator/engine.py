@@ -27,10 +27,12 @@ from mediator.held import Room, for_files
 from mediator.ledger import Ledger
 from mediator.link import Link
 from mediator.mcp.sessions import Sessions
+from mediator.nearby import is_near
 from mediator.slices import Slices
 from mediator.sniff import Http, Tls
 from mediator.standing import Grounds, Standing
 from mediator.transport import Streams, reset
+from mediator.upstream import read_redirects
 
 if TYPE_CHECKING:
     from mediator.dial import Dialler
@@ -79,6 +81,7 @@ class Engine:
         self._slices = Slices()
         self._began = time.monotonic_ns()
         self._sessions = Sessions()
+        self._redirects = read_redirects(config.upstreams)
 
     def prefetch(self) -> asyncio.Task[AgentContexts | None]:
         """Begin to load what an allowed connection needs. MUST be called in the event loop."""
@@ -133,6 +136,7 @@ class Engine:
             began=self._began,
             process=CALLER.get().pid,
             playback=self._config.playback,
+            near=self._is_near(target),
         )
         connection = AgentConnection(
             streams.reader, streams.writer, first=first, link=link, contexts=contexts, dialler=self.dialler
@@ -210,12 +214,16 @@ class Engine:
             raise UpstreamError("a replay dials nothing")
         if self._dialler is None:
             from mediator.dial import Dialler, UpstreamTrust
-            from mediator.upstream import read_redirects
 
             trust = UpstreamTrust(self._config.host_roots, *self._config.upstream_roots)
-            redirects = read_redirects(self._config.upstreams)
-            self._dialler = Dialler(redirects, trust, self._appointed, self._config.proxies)
+            self._dialler = Dialler(self._redirects, trust, self._appointed, self._config.proxies)
         return self._dialler
+
+    def _is_near(self, target: Destination) -> bool:
+        playback = self._config.playback
+        if playback is not None and not playback.live:
+            return not self._config.near.isdisjoint((target.host, str(target)))
+        return is_near(target, self._redirects, self._appointed(target))
 
     def _appointed(self, target: Destination) -> Address | None:
         return appointed(self._standing.policy, target.host, target.port)

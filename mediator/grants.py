@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from hark.policy.model import Secret, Surface
-from mediator.authority import Destination
+from mediator.authority import Destination, Unproven
 from mediator.encodings import Pair
 
 _PLAIN_VALUE: Final = re.compile(r"[A-Za-z0-9._~-]*")
@@ -42,11 +42,18 @@ class Held:
     grants: tuple[tuple[Sequence[Bound], tuple[Surface, ...]], ...]
     sigv4: str | None = None
     missing: bool = False
+    plain: bool = False
+    """Whether it may go to its hosts without TLS, beyond this machine too."""
 
     def unbound(self, target: Destination) -> str:
         """Say why the value may not go to `target` at all, where `surfaces_for` has None."""
         if self.missing:
             return f"secrets.{self.name} has no value in this fork; name it in the policy that -policy gives"
+        if isinstance(target, Unproven) and self._places_at(target):
+            return (
+                f"secrets.{self.name} does not go to {target} without TLS, where who is on the way could "
+                f"read it; have the agent ask https://, or write `plain = true` under [secrets.{self.name}]"
+            )
         return f"secrets.{self.name} is not bound to {target}"
 
     def surfaces_for(self, target: Destination) -> tuple[Surface, ...] | None:
@@ -54,15 +61,16 @@ class Held:
 
         A key that signs stands nowhere.
         """
-        if self.missing:
-            return None
-        bound = [
-            places for hosts, places in self.grants if any(r.matches(target.host, target.port) for r in hosts)
-        ]
-        if not bound:
+        bound = self._places_at(target)
+        if self.missing or not bound or (isinstance(target, Unproven) and not self.plain):
             return None
         free = () if self.sigv4 is not None else (place for places in bound for place in places)
         return tuple(dict.fromkeys(free))
+
+    def _places_at(self, target: Destination) -> list[tuple[Surface, ...]]:
+        return [
+            places for hosts, places in self.grants if any(r.matches(target.host, target.port) for r in hosts)
+        ]
 
     @property
     def even(self) -> bool:
@@ -73,7 +81,9 @@ class Held:
 def held_of(secret: Secret) -> Held:
     """Return a credential of the policy's."""
     grants = ((secret.hosts, secret.surfaces),)
-    return Held(secret.name, secret.value, secret.placeholder, grants, secret.sigv4, secret.missing)
+    return Held(
+        secret.name, secret.value, secret.placeholder, grants, secret.sigv4, secret.missing, secret.plain
+    )
 
 
 def pair_of(held: Held, target: Destination, surface: Surface) -> Pair:

@@ -126,10 +126,10 @@ def _filled(asked: Asked, link: Link, *, presigned: bool) -> tuple[InjectedTarge
     in_method = broker.in_method(asked.method)
     if in_method is not None:
         return in_method
-    path = broker.inject_target(asked.path, link.target, presigned=presigned)
+    path = broker.inject_target(asked.path, link.receiver, presigned=presigned)
     if isinstance(path, Refused):
         return path
-    injected = broker.inject(headers, link.target)
+    injected = broker.inject(headers, link.receiver)
     return injected if isinstance(injected, Refused) else (path, injected)
 
 
@@ -150,7 +150,7 @@ def _signed(asked: Asked, link: Link) -> _Signed | Refusal | None:
             return Refusal(
                 403, Deny(f"it is signed with secrets.{name} by {scheme}, which hark cannot redo", "")
             )
-    signer = None if claim is None else link.broker.signer(claim.key_id, link.target)
+    signer = None if claim is None else link.broker.signer(claim.key_id, link.receiver)
     if claim is None or signer is None:
         return None
     if isinstance(signer, Refused):

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hark.policy.model import Policy
-from mediator.authority import Destination
+from mediator.authority import Destination, Unproven
 from mediator.credentials import Broker
 from mediator.held import Room, for_files
 from mediator.ledger import Ledger
@@ -50,6 +50,13 @@ class Link:
     """Does what would keep everybody waiting: the whole run's."""
     began: int = 0
     """When the run began, by `clock`."""
+    near: bool = False
+    """Whether a service of this machine answers, by the operator's word (`mediator.nearby`)."""
+
+    @property
+    def receiver(self) -> Destination:
+        """Return who would be given a credential: the target, or whoever answers where nothing proves it."""
+        return self.target if self.tls or self.near else Unproven(self.target.host, self.target.port)
 
     @property
     def policy(self) -> Policy:

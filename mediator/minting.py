@@ -35,11 +35,15 @@ _KEY_ID: Final = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16,}")
 
 
 class Mint:
-    """Keeps what is minted. `told` hears the name of each field whose value became a credential."""
+    """Keeps what is minted. `told` hears the name of each field whose value became a credential.
 
-    def __init__(self, broker: Broker, told: Callable[[str], None]) -> None:
+    `plain`: it came without TLS from beyond this machine, so it may go back that way.
+    """
+
+    def __init__(self, broker: Broker, told: Callable[[str], None], *, plain: bool = False) -> None:
         self._broker = broker
         self._told = told
+        self._plain = plain
 
     def keep(self, found: list[tuple[str, str]], target: Destination, minting: Minting) -> None:
         """Hold each value that is not held yet. Raises PackedError and FoundError."""
@@ -87,7 +91,7 @@ class Mint:
             raise PackedError(f"it mints a token that hark cannot keep from the agent: {error}") from None
         here = (HostRule(target.host, target.port),)
         grants = ((here, (*_HEADERS, Surface.BODY)), (minting.used, _HEADERS))
-        return Held(name, value, placeholder_for(value), grants, signs)
+        return Held(name, value, placeholder_for(value), grants, signs, plain=self._plain)
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ def resolve(
 ) -> tuple[Secret, ...]:
     """Read each secret from where its spec says. Raises PolicyError, without the value."""
     secrets = tuple(
-        Secret(spec.name, value, placeholder_for(value), spec.hosts, spec.surfaces, spec.sigv4)
+        Secret(spec.name, value, placeholder_for(value), spec.hosts, spec.surfaces, spec.sigv4, spec.plain)
         for spec in specs
         for value in (_value(spec, caller),)
     )

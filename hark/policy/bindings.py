@@ -23,7 +23,7 @@ _NOT_IN_TCP: Final = (
     "rights, or let a proxy of yours log in for it"
 )
 _SOURCES: Final = ("env", "file", "command")
-_KEYS: Final = (*_SOURCES, "hosts", "in", "mount", "sigv4")
+_KEYS: Final = (*_SOURCES, "hosts", "in", "mount", "plain", "sigv4")
 
 
 def secrets(node: Node, rules: Sequence[Rule]) -> tuple[SecretSpec, ...]:
@@ -74,6 +74,7 @@ def _secret(name: str, node: Node, rules: Sequence[Rule]) -> SecretSpec:
         surfaces=_surfaces(table),
         mount=_mount(table["mount"]) if "mount" in table else None,
         sigv4=variable(table["sigv4"]) if "sigv4" in table else None,
+        plain="plain" in table and table["plain"].truth(),
     )
 
 

@@ -93,7 +93,8 @@ def _secret(spec: SecretSpec) -> str:
     else:
         use = f"goes into {surfaces(spec.surfaces)} of requests to {hosts}"
     seen = "" if spec.mount is None else f"; {spec.mount.path} is shown with the placeholder in its place"
-    return f"secret {spec.name}, from {source(spec)}, {use}{seen}"
+    plain = ", without TLS too" if spec.plain else ""
+    return f"secret {spec.name}, from {source(spec)}, {use}{plain}{seen}"
 
 
 def source(spec: SecretSpec) -> str:

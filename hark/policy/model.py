@@ -270,6 +270,8 @@ class SecretSpec:
     mount: Mount | None = None
     sigv4: str | None = None
     """The name of the secret with the access key id: this one is the AWS secret key that signs again."""
+    plain: bool = False
+    """Whether the value may go to its hosts without TLS, where who is on the way can read it."""
 
     def __str__(self) -> str:
         return f"secrets.{self.name}"
@@ -285,6 +287,8 @@ class Secret:
     hosts: tuple[HostRule, ...]
     surfaces: tuple[Surface, ...] = DEFAULT_SURFACES
     sigv4: str | None = None
+    plain: bool = False
+    """Whether it goes to its hosts without TLS too, where those are beyond this machine."""
     missing: bool = False
     """Whether there is no value: the agent of a fork holds the placeholder, and the forker named none."""
 

@@ -352,8 +352,11 @@ class Replayed(Run):
 
     def config(self, roots: bytes) -> MediatorConfig:
         """Return what the mediator is told: to answer from the recording."""
+        from mediator.nearby import recorded
+
         return replace(
             super().config(roots),
+            near=recorded(self._recalled.start.upstreams),
             playback=self.playback,
             changes=self._policies,
             branches=self._branches,

@@ -36,7 +36,7 @@ def _behind(held: Secret, spec: SecretSpec | None, values: Mapping[str, str]) ->
     if spec is None:
         return replace(held, hosts=(), sigv4=None, missing=True)
     value = values.get(held.name, held.value)
-    return Secret(held.name, value, held.placeholder, spec.hosts, spec.surfaces, spec.sigv4)
+    return Secret(held.name, value, held.placeholder, spec.hosts, spec.surfaces, spec.sigv4, spec.plain)
 
 
 def stand_ins(specs: Iterable[SecretSpec], env: Mapping[str, str]) -> tuple[Secret, ...]:
@@ -46,5 +46,6 @@ def stand_ins(specs: Iterable[SecretSpec], env: Mapping[str, str]) -> tuple[Secr
         placeholder = env.get(spec.name, "")
         if _MADE_BY_HARK.fullmatch(placeholder) and placeholder not in found:
             value = "".join(_SYSTEM.choice(_ALPHABET) for _ in placeholder)
-            found[placeholder] = Secret(spec.name, value, placeholder, spec.hosts, spec.surfaces, spec.sigv4)
+            bound = spec.hosts, spec.surfaces, spec.sigv4, spec.plain
+            found[placeholder] = Secret(spec.name, value, placeholder, *bound)
     return tuple(found.values())

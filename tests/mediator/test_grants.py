@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hark.policy.model import HostRule, Secret, Surface
-from mediator.authority import Destination
+from mediator.authority import Destination, Unproven
 from mediator.grants import Held, held_of, pair_of
 
 API, GIT, ELSEWHERE = (Destination(f"{name}.example.test", 443) for name in ("api", "git", "evil"))
@@ -62,3 +62,15 @@ def test_a_secret_of_the_policy_has_one_grant_and_shows_no_value() -> None:
     held = held_of(Secret("KEY", HELD.value, HELD.placeholder, (HostRule(API.host),), (QUERY,)))
     assert held.grants == (((HostRule(API.host),), (QUERY,)),)
     assert HELD.value not in repr(held)
+
+
+def test_where_nobody_has_shown_who_they_are_it_goes_only_if_the_policy_says_so() -> None:
+    unproven = Unproven(API.host, API.port)
+    assert HELD.surfaces_for(unproven) is None
+    reason = pair_of(HELD, unproven, HEADER).refusal
+    assert f"does not go to {API} without TLS" in reason
+    assert "write `plain = true` under [secrets.KEY]" in reason
+    assert replace(HELD, plain=True).surfaces_for(unproven) == HELD.surfaces_for(API)
+    elsewhere = Unproven(ELSEWHERE.host, 443)
+    assert replace(HELD, plain=True).surfaces_for(elsewhere) is None
+    assert pair_of(HELD, elsewhere, HEADER).refusal == f"secrets.KEY is not bound to {ELSEWHERE}"

@@ -73,6 +73,18 @@ def test_a_secret_says_where_it_is_replaced():
     assert one.surfaces == (Surface.BASIC, Surface.BODY)
 
 
+def test_a_secret_goes_without_tls_only_where_it_says_so():
+    hosts = 'hosts = ["a.example"]'
+    assert [
+        read(secret(hosts, *more)).secrets[0].plain for more in ((), ("plain = false",), ("plain = true",))
+    ] == [
+        False,
+        False,
+        True,
+    ]
+    assert "plain" in refused('[[allow]]\nhost = "a.example"\n[secrets.K]\nplain = "yes"')
+
+
 def test_a_secret_may_be_seen_in_a_file():
     lines = ('hosts = ["a.example"]', 'file = "/run/k.json"', 'mount = { path = "~/k.json", at = "a.b" }')
     assert read(secret(*lines)).secrets[0].mount == Mount("~/k.json", "a.b")
