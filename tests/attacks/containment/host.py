@@ -218,7 +218,7 @@ for reach in (
 
     @staticmethod
     def undefended() -> Outcome:
-        return CallersLog.run(without(outlet, "_place", lambda _: None))
+        return CallersLog.run(without(outlet, "_place", lambda *_, **__: None))
 
 
 @attack(trap=8, name="outlive the run as a daemon")
