@@ -200,6 +200,8 @@ def _spawn(
         wire.send(inside.channel, "failed", kind, text)
         return None
     wire.send(inside.channel, "started", descriptors=(covers.fileno(),))
+    if listener is None and without is not None:
+        wire.send(inside.channel, "unheard")
     draws = Draws(plan.seed, open_page()) if without is None else without.draws
     return child, None if listener is None else Refusals(listener, draws, Answers(plan.processors), without)
 

@@ -42,6 +42,8 @@ class Ended:
     """Programs, by the names they gave themselves, that were refused a user namespace."""
     unreached: tuple[str, ...] = ()
     """Programs, by the same, that asked the kernel for random bytes and have no shim: static ones."""
+    unheard: bool = False
+    """Something above this run is told of system calls already, so process 1 could answer none of them."""
     replaced: tuple[str, ...] = ()
     """Paths that are kept from the agent and lay bare for a moment, since another program replaced them."""
     unwritten: str | None = None

@@ -111,6 +111,7 @@ class Boundary:
         self._last_resort: threading.Timer | None = None
         self._refused: list[str] = []
         self._unreached: list[str] = []
+        self._unheard = False
         self._replaced: dict[str, None] = {}
         self._early: list[signal.Signals] = []
         """What came before the agent, for which it waits."""
@@ -304,6 +305,7 @@ class Boundary:
             refused=refused,
             replaced=replaced,
             unreached=tuple(self._unreached),
+            unheard=self._unheard,
             unwritten=self._streams.outlet.problem,
         )
 
@@ -345,6 +347,8 @@ class Boundary:
                 self._stop(int(message.fields[0]))
             case "replaced":
                 self._replaced[message.fields[0]] = None
+            case "unheard":
+                self._unheard = True
             case "unreached":
                 self._unreached.append(message.fields[0])
             case "refused":

@@ -6,7 +6,7 @@ fits). The agent never holds either end: both are closed before it is executed.
     up      sockets (+5 descriptors) | doorway (+1, with published ports) | grants | withheld
             init (+2: its pidfd, who answers `whose`) | shared (+3: page, log, process 1's own)
             ready (+1 with a terminal) | started (+1: the watch over the covers)
-            failed | stopped | refused | unreached | replaced | ended
+            failed | stopped | refused | unreached | unheard | replaced | ended
     down    start (+1: the files) | signal | continue
     ahead   networks (+7: namespaces of user and network, the five sockets), from `launcher.ahead`
     whose   of a connection: whose; answered with: process

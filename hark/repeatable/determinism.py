@@ -33,6 +33,7 @@ JAVA_SEEDED: Final = "-Djava.util.secureRandomSeed=true"
 _ZONES: Final = "/zoneinfo/"
 _SOURCE: Final = "preload"
 FULL_OF_REFRESHES: Final = "process 1 has no room for more refreshes of programs without a shim"
+UNHEARD: Final = "a filter of system calls above this run is listened to already, so none is answered by hark"
 _UNREACHED: Final = "it loads no library, as static programs do: its clock is the machine's"
 
 INBOUND: Final = frozenset(
@@ -208,6 +209,7 @@ def closing(
     unreached: Iterable[str] = (),
     *,
     since: tuple[int, int] = (0, 0),
+    unheard: bool = False,
 ) -> Iterator[ev.Event]:
     """The events that say what the shims saw, after the agent has ended.
 
@@ -215,6 +217,8 @@ def closing(
     """
     if found.missing:
         yield ev.ShimReport(source=_SOURCE, what="clock and randomness", why=found.missing)
+    if unheard:
+        yield ev.ShimReport("notify", "clock and randomness", UNHEARD)
     if log is None:
         return
     for name in unreached:
@@ -232,8 +236,16 @@ def closing(
     yield from (ev.ShimReport(*note) for note in log.notes())
 
 
-def said(found: Determinism, log: pages.Log | None = None, unreached: Iterable[str] = ()) -> Iterator[str]:
+def said(
+    found: Determinism,
+    log: pages.Log | None = None,
+    unreached: Iterable[str] = (),
+    *,
+    unheard: bool = False,
+) -> Iterator[str]:
     """Sentences for the user at the end of a run."""
+    if unheard:
+        yield f"a replay may differ in programs that load no library (static ones, Go): {UNHEARD}"
     for source, what, why in () if log is None else log.notes():
         yield f"a replay may differ in {what} ({source}): {why}"
     if found.missing:

@@ -58,7 +58,9 @@ class Parting:
         for line in policy_file.said_at_the_end(self.prepared.policy):
             self.say(line)
         self.tell_left(before)
-        for line in determinism.said(self.prepared.controlled, self.log, ended.unreached):
+        for line in determinism.said(
+            self.prepared.controlled, self.log, ended.unreached, unheard=ended.unheard
+        ):
             self.say(line)
         for line in () if self.files is None else self.files.said():
             self.say(line)

@@ -397,7 +397,9 @@ class Run:
         piecemeal = self.piecemeal
         kept = (0, 0) if piecemeal is None else (piecemeal.kept, piecemeal.kept_of_process_1)
         controlled = self.prepared.controlled
-        yield from determinism.closing(controlled, self.plan, log, ended.unreached, since=kept)
+        yield from determinism.closing(
+            controlled, self.plan, log, ended.unreached, since=kept, unheard=ended.unheard
+        )
         if self.files is not None:
             yield from self.files.closing()
 

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from launcher import kernel, refusals, seccomp
-from launcher.numbers import NUMBERS
+from launcher.numbers import NUMBERS, X86_64
 from launcher.refusals import MAX_NAMES, MAX_REACHED, Refusals
 from tests.launcher.rig import WHO, python, shell
 
@@ -118,4 +118,7 @@ def test_where_somebody_listens_already_it_is_refused_all_the_same() -> None:
     result = python(f"{ASK}\nprint(ask('bwrap'))", change=listen_above)
     assert result.out == f"{errno.ENOSYS}\n", result.error
     assert result.ended is not None
-    assert result.ended.refused == ()
+    assert (result.ended.refused, result.ended.unheard) == ((), False)  # nothing was to be answered
+    seeded = python("print(1)", change=listen_above, seed=bytes(32))
+    assert seeded.ended is not None
+    assert seeded.ended.unheard == (seccomp.architecture() == X86_64)

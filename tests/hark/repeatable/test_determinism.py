@@ -155,6 +155,13 @@ def test_only_where_a_call_tells_of_a_programs_start_is_the_clock_notified(
     assert ("clock notify" in FULL.mechanisms) == (machine == "x86_64")
 
 
+def test_where_no_call_is_heard_that_is_recorded_and_said() -> None:
+    report = ev.ShimReport("notify", "clock and randomness", determinism.UNHEARD)
+    assert report in list(determinism.closing(FULL, PLAN, None, unheard=True))
+    assert determinism.UNHEARD in next(determinism.said(FULL, unheard=True))
+    assert list(determinism.said(FULL)) == []
+
+
 def test_what_process_1_kept_of_clocks_is_recorded_with_the_rest() -> None:
     shims, kept = os.memfd_create("log"), os.memfd_create("kept")
     os.ftruncate(shims, LOG_BYTES)
