@@ -44,7 +44,12 @@ PROTECTED: Final = (
     # git, Sapling, Jujutsu, hooks of their helpers, shells and their version managers
     *(".gitmodules", ".lfsconfig", ".pre-commit-config.yaml", ".husky", ".lefthook", ".lefthook-local"),
     *_LEFTHOOK,
-    *(".sl/config", ".git/sl/config", ".jj/repo/config.toml"),
+    *(".sl/config", ".git/sl/config", ".jj/repo/config.toml", ".jj/workspace-config.toml"),
+    # what says that a repository, and its settings with it, lies in a folder of any name
+    *(".hg/requires", ".hg/sharedpath", ".hg/hgrc-not-shared", ".sl/requires", ".sl/sharedpath"),
+    ".jj/repo/store/git_target",
+    # lazygit starts pagers, editors and commands of these
+    *(".git/lazygit.yml", ".lazygit.yml"),
     # what a shell runs on the way into the folder
     *(".envrc", ".flox/env", ".flox/run"),
     *("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml"),
