@@ -21,8 +21,13 @@ MAX_MODULES: Final = 2_000  # directories looked at for submodules in one reposi
 OBEYED: Final = ("hooks", "config", "config.worktree", "info", "commondir", "remotes", "branches")
 """What git obeys in a repository's own directory. `commondir`, which worktrees have, sends it elsewhere; the
 last two hold remotes that no configuration knows."""
-COMPARED: Final = ("rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo.backup")
-"""What git obeys in the middle of something: the agent may be at it itself."""
+COMPARED: Final = (
+    "rebase-merge/git-rebase-todo",
+    "rebase-merge/git-rebase-todo.backup",
+    "lazygit.yml",
+    "sl/config",
+)
+"""What git obeys in the middle of something, which the agent may be at itself, and what others obey there."""
 _USERS: Final = ("/etc/gitconfig", "~/.gitconfig", "~/.config/git/config")
 """Configuration that holds for every repository: a relative path in it leads into each of them."""
 _SETTING: Final = re.compile(

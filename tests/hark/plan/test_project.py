@@ -400,6 +400,13 @@ def test_what_git_is_in_the_middle_of_is_compared_and_stays_writable(tree: Path)
     assert since(tree, before, watched) == {".git/rebase-merge/git-rebase-todo": 1}
 
 
+def test_what_other_programs_obey_in_a_repository_further_down_is_compared(tree: Path) -> None:
+    (tree / "sub" / ".git").mkdir(parents=True)
+    before, watched = found(tree)
+    (tree / "sub" / ".git" / "lazygit.yml").write_text("git:\n")
+    assert since(tree, before, watched) == {"sub/.git/lazygit.yml": 1}
+
+
 def test_what_a_link_among_hooks_leads_to_is_protected_and_a_folder_compared(tree):
     (tree / "scripts").mkdir()
     (tree / "scripts" / "check").write_text("#!/bin/sh\n")
