@@ -1,6 +1,6 @@
 """What git writes into the files of an operation that it has begun, by their names.
 
-After sequencer.c, bisect.c and builtin/{rebase,am,notes,bisect}.c of git 2.39 to 2.50, and the shell scripts
+After sequencer.c, bisect.c and builtin/{rebase,am,notes,bisect}.c of git 2.39, and the shell scripts
 that they were before, which `eval` some of this. Always: a file of another name, and a text that git writes
 into none of that name, is not git's. What git hands on as an argument is the worst of it: the options of
 `rebase-apply/apply-opt` go to `git apply`, and a strategy is the end of a program's name, with options and
