@@ -254,7 +254,7 @@ class _BrotliPacker:
 
     def pack(self, data: bytes) -> bytes:
         out = bytearray()
-        for block in portions(data, _BROTLI_BLOCK):
+        for block in portions(data, _BROTLI_BLOCK) if data else ():
             # ISLAST 0, MNIBBLES 0 for four, MLEN - 1, ISUNCOMPRESSED 1; then zeros up to the next byte.
             head = (len(block) - 1) << 3 | 1 << 19
             out += (head << self._before).to_bytes(3, "little") + block
@@ -272,8 +272,8 @@ class _ZstdPacker:
         self._head = b"\x28\xb5\x2f\xfd\x00\x38"
 
     def pack(self, data: bytes) -> bytes:
-        blocks = (_zstd_block(block) for block in portions(data, _ZSTD_BLOCK))
-        return self._begin() + b"".join(blocks)
+        blocks = portions(data, _ZSTD_BLOCK) if data else ()
+        return self._begin() + b"".join(map(_zstd_block, blocks))
 
     def end(self) -> bytes:
         return self._begin() + _zstd_block(b"", last=True)

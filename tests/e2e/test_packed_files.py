@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hark.packers import packer
 from tests.e2e.rig import Desk, ok
 from tests.fakes.upstream import Call, serving
+from tests.support.squeezing import packer
 
 pytestmark = pytest.mark.e2e
 

@@ -40,7 +40,7 @@ def test_what_is_packed_comes_out_again_whole(coding: bytes, size: int) -> None:
 def test_pieces_of_every_size_are_packed_as_the_standard_says(coding: bytes, size: int) -> None:
     packing, undoing = packer(coding), unpackers(coding)[0]
     text = os.urandom(size)
-    packed = (packing.pack(text) if text else b"") + packing.end()
+    packed = packing.pack(b"") + packing.pack(text) + packing.pack(b"") + packing.end()
     assert (b"".join(undoing.unpack(packed)), undoing.whole) == (text, True)
 
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import pytest
 
-from hark.packers import packer
 from mediator.archives import Files, Zip, kind_of
 from mediator.codings import PackedError
 from mediator.echo import answer_body
 from mediator.held import Room
 from mediator.scan import FoundError
 from tests.mediator.test_echo import API_TARGET, BROKER, VALUE
+from tests.support.squeezing import packer
 
 SOME = random.Random(1).randbytes(3000)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import brotli
 import pytest
 
-from hark.packers import packer, unpackers
+from hark.packers import unpackers
 from hark.policy.model import Surface
 from mediator import codings
 from mediator.authority import Destination
@@ -17,6 +17,7 @@ from mediator.credentials import MAX_SPELLED, Broker, Injected, Refused
 from mediator.echo import AnswerBody, PackedError, Watched, answer_body, answer_fields
 from mediator.scan import FoundError
 from tests.mediator.rig import API, API_TARGET, PLACEHOLDER, secret
+from tests.support.squeezing import packer
 
 VALUE = "sk-real-5e884898da280471"
 TEXT = b'{"echo": "%s"}' % VALUE.encode()

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from hark.bundle.events import LlmResponseEnd
-from hark.packers import packer, unpackers
+from hark.packers import unpackers
 from hark.policy.model import HostRule, Policy, Secret, Surface
 from mediator import bodies
 from mediator.authority import Destination
@@ -30,6 +30,7 @@ from mediator.placeholders import placeholder_for
 from mediator.spelling import Place, begun, normal, placed
 from tests.fakes.upstream import Call, serving
 from tests.mediator.rig import API, OTHER, link_to, running
+from tests.support.squeezing import packer
 
 PLACEMENTS, ROUNDS, REAL = 10_000, 20, 300
 HOSTS = {"bound": (API, 443), "port": (API, 8443), "other": (OTHER, 443)}

@@ -8,13 +8,14 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from hark.packers import packer, unpackers
+from hark.packers import unpackers
 from hark.policy.model import HostRule, Secret, Surface
 from mediator.authority import Destination
 from mediator.credentials import Broker
 from mediator.scan import FoundError
 from mediator.spelling import Place
 from mediator.substitution import MessageText, RequestText, place_of
+from tests.support.squeezing import packer
 
 API, OTHER = Destination("api.example.test", 443), Destination("other.example.test", 443)
 VALUE = 'sk-real/5e8+84"898&da 28<0471'

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from hark.packers import packer
 from hark.patch.model import parse_patch
 from hark.replay.pieces import Data, End, Head, Part
+from tests.support.squeezing import packer
 
 JSON = (b"Content-Type", b"application/json")
 STREAM = (b"content-type", b"text/event-stream; charset=utf-8")
