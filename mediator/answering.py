@@ -154,7 +154,7 @@ class Answering(Streaming):
         except StoppedError as stopped:
             yield from self._fail(stopped.reason)
             return
-        yield from self._pass(passed)
+        yield from self._pass_in_turns(passed)
         if self._answer_body.waiting:
             yield from self._wait_a_moment()
 
@@ -171,6 +171,13 @@ class Answering(Streaming):
         if self._server is Server.BODY and self._answer_body.waiting:
             yield from self._pass(self._answer_body.release())
 
+    def _pass_in_turns(self, data: bytes) -> Commands:
+        """Pass on what may be more than a read: each piece is searched again as it is recorded."""
+        for piece in _pieces(data):
+            yield from self._pass(piece)
+            if len(data) > MAX_PIECE:
+                yield from self._sliced(bool)  # nothing: others have their turn
+
     def _pass(self, data: bytes) -> Commands:
         if data:
             yield from self._begin_answer()
@@ -185,8 +192,7 @@ class Answering(Streaming):
             return
         try:
             if not self._over:
-                for piece in _pieces((yield from self._last_of(self._answer_body))):
-                    yield from self._pass(piece)
+                yield from self._pass_in_turns((yield from self._last_of(self._answer_body)))
             if self._watch is not None:
                 self._watch.finish()
             trailers = self._answer_trailers

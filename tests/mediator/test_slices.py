@@ -17,6 +17,7 @@ import pytest
 from hark.bundle.events import AGENT_LEFT, LlmResponseEnd
 from hark.policy.model import Secret, Surface
 from mediator import scan
+from mediator.answering import MAX_PIECE
 from mediator.sliced import SLICE, slices
 from mediator.slices import Slices
 from mediator.stream import Commands, Stream
@@ -215,6 +216,20 @@ def at_once(_stream: Stream, work: Callable[[], object]) -> Commands:
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_so_it_is_with_every_kind_of_escape(unit: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     assert packed_answer(monkeypatch, unit).most <= AT_ONCE
+
+
+@pytest.mark.parametrize("in_turns", [True, False], ids=["in turns", "the control, at once"])
+def test_what_was_held_is_recorded_a_piece_a_turn(monkeypatch: pytest.MonkeyPatch, in_turns: bool) -> None:
+    if not in_turns:
+        monkeypatch.setattr(Stream, "_sliced", at_once)
+    body = gzip.compress(4 * text())
+    with plain(secrets=held(80)) as (rig, upstream):
+        rig.recorder.guard = rig.mediator.broker.guard
+        upstream.routes["/x"] = lambda call: call.reply(200, body, [("content-encoding", "gzip")])
+        with rig.http() as agent, looking(rig, monkeypatch) as looked:
+            agent.request("GET", "/x")
+            assert gzip.decompress(agent.getresponse().read()) == 4 * text()
+    assert (looked.most < 4 * MAX_PIECE) is in_turns
 
 
 def test_another_connection_is_answered_while_a_body_without_end_is_searched() -> None:
