@@ -36,6 +36,7 @@ _MARK: Final = b"\0"  # goes with the descriptor: a stream cannot carry one alon
 _REPORT_BYTES: Final = 1 << 16
 type Answer = Callable[[int, int, tuple[int, ...]], tuple[int, int]]
 """MUST return value and error of the call of a thread, whose memory is the first argument."""
+_MAX_NAME: Final = 15  # characters, as of the kernel's own names
 MAX_NAMES: Final = 8  # programs named at the end of a run
 MAX_REACHED: Final = 1000  # names of programs with a shim; what is called otherwise by then is not looked at
 
@@ -143,9 +144,14 @@ class Refusals:
 
 
 def _name(process: int) -> str:
+    name = ""
     with contextlib.suppress(OSError), open(f"/proc/{process}/comm", "rb") as file:
-        return file.read().rstrip(b"\n").decode(errors="replace").replace("\0", "")
-    return "a program"
+        name = file.read().rstrip(b"\n").decode(errors="replace").replace("\0", "")
+    if not name or name.isdigit():  # executed as /proc/self/fd/NUMBER, whose last part is its name
+        with contextlib.suppress(OSError):
+            path = os.readlink(f"/proc/{process}/exe".encode()).decode(errors="replace")
+            name = os.path.basename(path).removesuffix(" (deleted)").removeprefix("memfd:")[:_MAX_NAME]
+    return name or "a program"
 
 
 def hand_over(status: int, listener: int) -> None:

@@ -76,9 +76,13 @@ BY_THREAD: Final = (
 FILES: Final = ("/dev/random", "/dev/urandom", "proc uuid")
 OWN_READS: Final = "Bun reads files by system calls of its own, which no interposed library sees"
 OWN_WAKING: Final = "Bun wakes up every 100 ms; how often before a timer is due depends on the machine"
+BY_GLIBC: Final = (
+    "a static glibc's mkstemp draws from the monotonic clock, which keeps the machine's rate; musl's is equal"
+)
 BY_NANOTIME: Final = "the JVM seeds it with the monotonic clock, which keeps the machine's own rate"
 NOT_COVERED: Final[dict[tuple[str, str], str]] = {
     ("Go", "id"): OWN_HEAP,
+    ("static C", "names"): BY_GLIBC,
     **{("Go", source): BY_THREAD for source in ("chance", "names", "set order", "folder")},
     **{(runtime, source): UNSHIMMED for runtime in ("Go", "static C") for source in FILES},
     **{("Claude Code", source): OWN_READS for source in FILES},

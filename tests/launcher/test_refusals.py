@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import os
 import shutil
 import struct
 
@@ -10,7 +11,7 @@ import pytest
 from launcher import kernel, refusals, seccomp
 from launcher.numbers import NUMBERS, X86_64
 from launcher.refusals import MAX_NAMES, MAX_REACHED, Refusals
-from tests.launcher.rig import WHO, python, shell
+from tests.launcher.rig import SYSTEM_PYTHON, WHO, python, shell
 
 pytestmark = pytest.mark.attack
 
@@ -90,6 +91,17 @@ print(ask('last'))
     assert result.ended is not None
     assert result.ended.killed is None
     assert "last" in result.ended.refused
+
+
+def test_a_program_that_was_executed_by_a_descriptor_is_named_by_its_file() -> None:
+    """By its path below /proc the kernel calls it by the descriptor's number."""
+    asking = "import ctypes; ctypes.CDLL(None).unshare(0x10000000); print(open('/proc/self/comm').read())"
+    words = f"['any', '-I', '-c', {asking!r}]"
+    opened = "fd = os.open(sys.executable, os.O_RDONLY)"
+    result = python(f"import os, sys\n{opened}\nos.execve(f'/proc/self/fd/{{fd}}', {words}, os.environ)")
+    assert result.out.strip().isdigit(), result.error
+    assert result.ended is not None
+    assert result.ended.refused == (os.path.basename(os.path.realpath(SYSTEM_PYTHON)),)
 
 
 def test_where_nesting_is_allowed_nobody_is_asked() -> None:
