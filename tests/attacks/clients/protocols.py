@@ -8,7 +8,7 @@ import contextlib
 import http.client
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final
@@ -200,8 +200,9 @@ def _until_the_end() -> AbstractContextManager[object]:
     """Pass the body on in one piece."""
     held: list[bytes] = []
 
-    def looked_at(_self: Any, data: bytes) -> bytes:
+    def looked_at(_self: Any, data: bytes) -> Generator[Any, Any, bytes]:
         held.append(data)
+        yield from ()
         return b""
 
     return patch.object(answering.Answering, "_looked_at", looked_at)
